@@ -340,7 +340,7 @@ impl Cache {
             return Ok(Some(path));
         };
         let place = path.display();
-        eprintln!(
+        crate::say!(
             "worstcase: {}",
             plain(&format!("damaged in the cache, {place}: {reason}; {again}"))
         );

@@ -89,7 +89,7 @@ fn tell(panic: &PanicHookInfo<'_>) {
     }
     let message = panic.payload_as_str().unwrap_or("no reason given");
     let place = panic.location().map_or("an unknown place".into(), ToString::to_string);
-    eprintln!("{}", line(message, &place));
+    crate::say!("{}", line(message, &place));
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! What every crate uses: exit codes, numbers and foreign text for people, durations, digests, the cache with its
 //! checksums, bounded reading and safe writing of files, which users root trusts, calendar time.
 
+#![deny(clippy::print_stderr, reason = "it panics where nobody reads: say!")]
+
 pub mod cache;
 pub mod child;
 pub mod closed;
@@ -19,6 +21,7 @@ pub mod near;
 pub mod output;
 pub mod progress;
 pub mod room;
+mod said;
 pub mod sealed;
 pub mod tail;
 pub mod trust;

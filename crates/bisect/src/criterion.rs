@@ -128,8 +128,8 @@ impl KernelCriterion {
 }
 
 fn percentage(text: &str) -> Result<(BisectedMeasure, f64), String> {
-    match amount(text)? {
-        (measure, Amount::Percent(percent)) => Ok((measure, percent)),
+    match text.trim_end().ends_with('%').then(|| amount(text)).transpose()? {
+        Some((measure, Amount::Percent(percent))) => Ok((measure, percent)),
         _ => Err("take a percentage, e.g. 20% or 'p99 20%'; for a limit --criterion".into()),
     }
 }

@@ -34,7 +34,7 @@ worstcase_base::errors! {
         #[error("{0}")]
         Request(String) => Usage,
         /// Both ends are good, or both bad.
-        #[error("both ends are {what}: {figures}; {criterion}; take {remedy}")]
+        #[error("both ends are {what}: {figures}; {criterion}; take {remedy} (and another folder: --output)")]
         Alike {
             /// What both are.
             what: &'static str,
@@ -54,7 +54,7 @@ worstcase_base::errors! {
             why: String,
         } => Measured,
         /// The folder has a bisection with another question.
-        #[error("{} holds another bisection, which differs in its {what}; choose another folder", folder.display())]
+        #[error("{} holds another bisection, which differs in its {what}; choose another folder with --output", folder.display())]
         AnotherBisection {
             /// The folder.
             folder: PathBuf,

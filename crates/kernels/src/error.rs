@@ -114,7 +114,7 @@ worstcase_base::errors! {
             why: String,
         } => Missing,
         /// apt refused for another reason.
-        #[error("apt failed, {what}: {why}; try again with --refresh")]
+        #[error("apt failed, {what}: {why}; the archive may be changing: try again later, or name another version (worstcase kernels list --all-versions)")]
         AptFailed {
             /// The files to fetch.
             what: String,

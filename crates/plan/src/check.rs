@@ -105,7 +105,7 @@ impl Experiment {
         if self.program.is_none() && !self.program_args.is_empty() {
             return Err(Problem::new(
                 "program_args",
-                "arguments go with a program: name it (program)",
+                "arguments go with a program: name it with --program (in a study: program)",
             ));
         }
         self.program_words()?;
@@ -302,7 +302,7 @@ impl Part {
                 Err(Problem::new("samples", what))
             }
             Some(CellLength::Time(_)) if !is_periodic => {
-                let what = "a time: switch and hackbench take a number of samples";
+                let what = "a time: switch and hackbench take a number of samples, --samples in place of --time";
                 Err(Problem::new("time", what))
             }
             Some(CellLength::Time(time)) => {

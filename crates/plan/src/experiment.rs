@@ -603,7 +603,7 @@ pub(crate) mod tests {
                     p.probes = vec!["switch:2x0".into()];
                     p.timing.length = Some(CellLength::Time(Nanos(250_000)));
                 },
-                "a time: switch and hackbench take a number of samples",
+                "a time: switch and hackbench take a number of samples, --samples in place of --time",
             ),
             (
                 &|p| p.subjects = Subjects::Cpus(None),

@@ -126,7 +126,12 @@ fn work(records: &[&Record]) -> Option<String> {
     };
     let seconds = record.observation_time().0 as f64 / 1e9;
     let rate = |w: &worstcase_results::record::WorkRecord| {
-        format!("{} {} a second", grouped((w.count as f64 / seconds) as u64), w.unit)
+        let rate = w.count as f64 / seconds;
+        let number = match rate < 10.0 {
+            true => format!("{rate:.1}"),
+            false => grouped(rate as u64),
+        };
+        format!("{number} {} a second", w.unit)
     };
     Some(plain(&format!(
         "load: {}",

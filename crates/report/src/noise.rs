@@ -6,6 +6,7 @@ use crate::labels::{row_label, row_name, units};
 use serde_json::json;
 use worstcase_analysis::explain::is_worth_explaining;
 use worstcase_base::distinct;
+use worstcase_base::format::shell;
 use worstcase_contract::Nanos;
 use worstcase_results::record::{GapAccount, Record};
 
@@ -143,13 +144,22 @@ pub(super) fn lab_table(view: &ReportView) -> Table {
     let rows: Vec<GapsRow> = places.into_iter().map(row).collect();
     let units = units(records().map(|r| &r.subject)).join(", ");
     let title = format!("noise: gaps in a thread that never sleeps, and their time, a second; the longest ({units})");
-    let notes: &[&str] = match view.records.iter().any(is_worth_explaining) {
-        true => &["", "What came in them, and who sent it: worstcase explain RUN"],
-        false => &[],
+    let has_gaps = |r: &Record| r.accounting.gaps().is_some_and(|gaps| gaps.gaps > 0) && is_worth_explaining(r);
+    let command = [
+        "worstcase".to_string(),
+        "explain".into(),
+        view.dir.display().to_string(),
+    ];
+    let notes = match view.records.iter().any(has_gaps) {
+        true => vec![
+            String::new(),
+            format!("What came in them, and who sent it: {}", shell(&command)),
+        ],
+        false => Vec::new(),
     };
     Table::new("noise_a_second", title, &fields, &rows)
         .across("load")
-        .with(Vec::new(), notes.iter().map(ToString::to_string).collect())
+        .with(Vec::new(), notes)
 }
 
 fn together(several: impl Iterator<Item = GapAccount>) -> GapAccount {

@@ -132,19 +132,20 @@ fn seen(text: &str) -> usize {
 
 /// The title of a group of columns, cut.
 pub(crate) fn shortened(title: &str) -> String {
-    match title.chars().count() {
-        0..=28 => title.to_string(),
-        _ => title.chars().take(27).chain(['…']).collect(),
+    within(title, 28)
+}
+
+/// At most so many characters; the last says that there are more.
+pub(crate) fn within(text: &str, most: usize) -> String {
+    match text.chars().count() > most {
+        true => text.chars().take(most - 1).chain(['…']).collect(),
+        false => text.to_string(),
     }
 }
 
 /// A line that is not wider than a terminal.
 pub(crate) fn cut(line: &str) -> String {
-    let line = line.trim_end();
-    match line.chars().count() > TEXT_WIDTH {
-        true => line.chars().take(TEXT_WIDTH - 1).chain(['…']).collect(),
-        false => line.to_string(),
-    }
+    within(line.trim_end(), TEXT_WIDTH)
 }
 
 /// Text in lines, the further ones under the first word of the first.

@@ -103,6 +103,13 @@ impl ShownVerdict<'_> {
         if c.min_seeds > 1 {
             needs += &format!(", of every load and probe {} seeds", c.min_seeds);
         }
+        if let Some(percentile) = c.percentile {
+            needs += &format!(
+                ", of every cell {} ({})",
+                grouped(percentile.bearing()),
+                percentile.name()
+            );
+        }
         let rest =
             format!("every planned cell measured, no period missed at the ends, nothing lost, no warning{quiet}.");
         [format!("{needs};"), rest]

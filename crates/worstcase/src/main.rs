@@ -1,7 +1,10 @@
 //! The `worstcase` executable: reads the command line, runs it, turns an error into one line and an exit code.
 
+#![deny(clippy::print_stderr, reason = "it panics where nobody reads: say!")]
+
 use std::process::ExitCode;
 use worstcase_base::format::plain;
+use worstcase_base::say;
 use worstcase_base::{defect, interrupt};
 
 fn main() -> ExitCode {
@@ -19,7 +22,7 @@ fn command() -> ExitCode {
     ended.unwrap_or_else(|error| {
         // Names and texts of files may hold anything; some errors have several lines.
         let lines: Vec<String> = error.to_string().lines().map(plain).collect();
-        eprintln!("worstcase: {}", lines.join("\n"));
+        say!("worstcase: {}", lines.join("\n"));
         ExitCode::from(error.exit_code())
     })
 }

@@ -11,6 +11,7 @@ use crate::explain::{self, ExplainError, ReplayMeans};
 use std::num::NonZeroUsize;
 use worstcase_base::progress::Progress;
 use worstcase_contract::Nanos;
+use worstcase_contract::loads::LoadSpec;
 use worstcase_kernels::version::series;
 use worstcase_lab::qemu::Qemus;
 use worstcase_results::record::{Quantity, Record, Run, RunError, SubjectMachine, Venue};
@@ -29,7 +30,7 @@ worstcase_base::errors! {
         #[error("--against {0} has no cell of the lab that waits for a timer; name the folder of a worstcase lab run")]
         NotOfLab(String) => Usage,
         /// The kernels are of different series.
-        #[error("--against {run} is of Linux {theirs}, {cell} of {ours}, whose paths are others; measure that: worstcase lab run --kernel debian:{ours} --load {load}")]
+        #[error("--against {run} is of Linux {theirs}, {cell} of {ours}, whose paths are others; {remedy}")]
         OtherSeries {
             /// The lab's run.
             run: Box<str>,
@@ -39,11 +40,11 @@ worstcase_base::errors! {
             cell: Box<str>,
             /// Its series.
             ours: Box<str>,
-            /// Its load.
-            load: Box<str>,
+            /// What would have them.
+            remedy: Box<str>,
         } => Usage,
         /// The load was not run there.
-        #[error("--against {run} has no cell under {load}, but {theirs}; measure it: worstcase lab run --kernel debian:{series} --load {load}")]
+        #[error("--against {run} has no cell under {load}, but {theirs}; {remedy}")]
         OtherLoad {
             /// The lab's run.
             run: String,
@@ -51,8 +52,8 @@ worstcase_base::errors! {
             load: String,
             /// The loads that it has.
             theirs: String,
-            /// The series.
-            series: String,
+            /// What would have it.
+            remedy: String,
         } => Usage,
         /// Only one of the kernels has PREEMPT_RT.
         #[error("--against {run} has {theirs} under {load}, {cell} is {ours}: with PREEMPT_RT sections are others; measure a kernel of the same kind")]
@@ -214,8 +215,8 @@ fn of_series<'a>(
             run: run.into(),
             theirs: series_of(&first.subject.kernel.release).into(),
             cell: cell.into(),
+            remedy: remedy(&ours, load).into(),
             ours: ours.into(),
-            load: load.into(),
         }),
         false => Ok(same),
     }
@@ -232,8 +233,24 @@ fn other_load(run: &str, same: &[&Record], load: String, release: &str) -> Again
     AgainstError::OtherLoad {
         run: run.to_string(),
         theirs: theirs.join(", "),
+        remedy: remedy(&series_of(release), &load),
         load,
-        series: series_of(release),
+    }
+}
+
+/// The command that measures these loads in the lab, as far as it has them.
+fn remedy(series: &str, loads: &str) -> String {
+    let is_there = |name: &&str| {
+        let load: Result<LoadSpec, _> = name.parse();
+        load.is_ok_and(|load| load.check_venue(Venue::Lab).is_ok())
+    };
+    let there: Vec<&str> = loads.split(',').filter(is_there).collect();
+    match there.is_empty() {
+        true => "the lab has no such load: lay a cell under one that both have against it ('worstcase loads')".into(),
+        false => format!(
+            "measure that: worstcase lab run --kernel debian:{series} --load {}",
+            there.join(",")
+        ),
     }
 }
 
@@ -262,5 +279,20 @@ fn side(run: String, cells: &[&Record]) -> LabSide {
         load: first.cell.load.clone(),
         cells: cells.iter().map(|r| r.id.to_string()).collect(),
         cpus: first.subject.virtual_machine().map_or(1, |machine| machine.smp.cpus),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::remedy;
+
+    #[test]
+    fn only_loads_that_the_lab_has_are_to_be_measured_there() {
+        let said = remedy("6.18", "idle,memory,fork,disk");
+        assert_eq!(
+            said,
+            "measure that: worstcase lab run --kernel debian:6.18 --load idle,fork"
+        );
+        assert!(remedy("6.18", "disk").starts_with("the lab has no such load"));
     }
 }

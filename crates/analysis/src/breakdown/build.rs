@@ -209,7 +209,7 @@ fn to_spans(
 /// The system call that a call chain shows.
 fn entered(walk: &WindowWalk, stack: StackId) -> Option<String> {
     let frames = walk.stacks.upwards(stack);
-    super::roles::innermost_call(frames.map(|id| walk.stacks.frame(id).function.as_str()))
+    super::roles::innermost_call(frames.map(|id| walk.stacks.frame(id).function.as_str())).map(str::to_string)
 }
 
 /// The system call that most of a range is in, as its manual page names it.

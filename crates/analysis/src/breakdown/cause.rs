@@ -10,6 +10,9 @@ pub use sentence::CauseParts;
 pub(crate) use sentence::held_back;
 use worstcase_contract::Nanos;
 
+/// What takes a fifth of a sample is told beside the wake-up's own way.
+const BESIDE: u64 = 5;
+
 /// Finds the first cause: the mechanism whose spans took most in all. The common way of every wake-up counts only
 /// if it took more beyond `floor`, its duration in an ordinary sample. The mechanism's longest span gives the
 /// names.
@@ -18,9 +21,9 @@ pub fn cause(sample: &ExplainedSample, spans: &[Span], floor: Nanos, peers: &[Pe
 }
 
 /// Like `cause`, with other words for the event.
-pub(crate) fn cause_in_words(
-    sample: &ExplainedSample,
-    spans: &[Span],
+pub(crate) fn cause_in_words<'a>(
+    sample: &'a ExplainedSample,
+    spans: &'a [Span],
     floor: Nanos,
     peers: &[Peer],
     words: &dyn Fn(&CauseParts) -> String,
@@ -33,39 +36,54 @@ pub(crate) fn cause_in_words(
     let delays = spans.iter().filter(|s| !s.what.name().is_path);
     // The longest span of the delay that took most in all.
     let delay = delays.max_by_key(|s| (total(Mechanism::of(&s.what)), s.length_ns));
-    let delay = delay.filter(|s| total(Mechanism::of(&s.what)) > path.saturating_sub(floor.0));
+    let decides = |s: &&Span| total(Mechanism::of(&s.what)) > path.saturating_sub(floor.0);
     let ways = spans.iter().filter(|s| s.what.name().is_path);
-    let Some(span) = delay.or(ways.max_by_key(|s| s.length_ns)) else {
+    let Some(span) = delay.filter(decides).or(ways.max_by_key(|s| s.length_ns)) else {
         return nothing();
     };
-    let mechanism = Mechanism::of(&span.what);
-    let in_chain = || super::roles::innermost_call(span.chain.iter().rev().map(|f| f.function.as_str()));
-    let system_call = span.system_call.clone().or_else(in_chain);
-    let cause = CauseParts {
-        sample,
-        mechanism,
-        longest: span,
-        parts: spans.iter().filter(|s| Mechanism::of(&s.what) == mechanism).count(),
-        total: Nanos(total(mechanism)),
-        floor,
-        at: culprit(span),
-        system_call: system_call.as_deref(),
+    let parts = |longest: &'a Span| {
+        let mechanism = Mechanism::of(&longest.what);
+        CauseParts {
+            sample,
+            mechanism,
+            longest,
+            parts: spans.iter().filter(|s| Mechanism::of(&s.what) == mechanism).count(),
+            total: Nanos(total(mechanism)),
+            floor,
+            at: culprit(longest),
+            system_call: call_of(longest),
+        }
     };
+    let cause = parts(span);
+    let is_path = cause.mechanism == Mechanism::WakeUpPath;
     let beyond = sample.latency_ns.saturating_sub(floor);
-    let is_single = mechanism == Mechanism::WakeUpPath || cause.total.0 * 2 >= beyond.0;
+    let beside = delay.filter(|_| is_path).map(parts);
+    let beside = beside.filter(|beside| beside.total.0 * BESIDE >= sample.latency_ns.0);
+    let mut said = match is_path || cause.total.0 * 2 >= beyond.0 {
+        true => sentence::sentence(&cause, words),
+        false => sentence::several(&cause, spans, words),
+    };
+    if let Some(beside) = &beside {
+        said += &format!(" {}", sentence::sentence(beside, words));
+    }
+    let to_mend = beside.as_ref().unwrap_or(&cause);
+    let of_path = (floor, to_mend.total);
     Cause {
-        sentence: match is_single {
-            true => sentence::sentence(&cause, words),
-            false => sentence::several(&cause, spans, words),
-        } + &sentence::choice(sample, spans),
-        remedy: remedy::remedy(sample, mechanism, cause.longest, (floor, cause.total), peers),
-        mechanism,
+        sentence: said + &sentence::choice(sample, spans),
+        remedy: remedy::remedy(sample, to_mend.mechanism, to_mend.longest, of_path, peers),
+        mechanism: cause.mechanism,
         function: Some(cause.at.function).filter(|f| !f.is_empty()),
         caller: cause.at.caller,
         source: cause.at.source,
-        system_call: system_call.clone(),
+        system_call: cause.system_call.map(str::to_string),
         length_ns: cause.total,
     }
+}
+
+/// The system call that a span ran in.
+fn call_of(span: &Span) -> Option<&str> {
+    let in_chain = || super::roles::innermost_call(span.chain.iter().rev().map(|f| f.function.as_str()));
+    span.system_call.as_deref().or_else(in_chain)
 }
 
 fn nothing() -> Cause {

@@ -406,8 +406,8 @@ pub(crate) fn is_of_queue(name: &str) -> bool {
 }
 
 /// The system call that a call chain shows, its functions given from the innermost on.
-pub(crate) fn innermost_call<'a>(functions: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    functions.into_iter().find_map(system_call).map(str::to_string)
+pub(crate) fn innermost_call<'a>(functions: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    functions.into_iter().find_map(system_call)
 }
 
 /// The system call of a kernel function such as `__x64_sys_read`, or of `ksys_read`, to which that jumps; named as in its

@@ -12,12 +12,14 @@ worstcase_base::errors! {
     #[derive(Debug, thiserror::Error)]
     pub enum ExplainError {
         /// The cell has no such sample.
-        #[error("{cell} has no sample {asked}")]
+        #[error("{cell} has no sample {asked}; it has {there}")]
         NoSample {
             /// The cell.
             cell: CellId,
             /// The sample that was asked for.
             asked: SampleChoice,
+            /// Those it has.
+            there: String,
         } => Usage,
         /// A percentile of too few samples.
         #[error(

@@ -32,6 +32,7 @@ pub(crate) fn one(
     let wanted = wanted.ok_or_else(|| ExplainError::NoSample {
         cell: record.id.clone(),
         asked: choice,
+        there: super::there(&rows),
     })?;
     let capture = captures.iter().find(|f| f.index == wanted);
     let capture = capture.ok_or_else(|| ExplainError::NotRecorded {
@@ -76,6 +77,12 @@ fn captures(run: &Run, record: &Record) -> Result<Vec<EventSnapshot>, ExplainErr
         cell: record.id.clone(),
         why: match record.environment.get(CAPTURES_REFUSED) {
             Some(why) => why.clone(),
+            None if record.accounting.gaps().is_some() => {
+                let cpu = record.cell.cpu.map_or("N".into(), |cpu| cpu.to_string());
+                format!(
+                    "noise keeps none of single gaps; worstcase host isolate --cpus {cpu} tells who enters this CPU"
+                )
+            }
             None => "a run with --criterion, --probe response or --captures 10 keeps some".into(),
         },
     })?;

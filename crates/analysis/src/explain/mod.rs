@@ -226,10 +226,21 @@ fn chosen(run: &Run, record: &Record, choice: SampleChoice) -> Result<(usize, Sa
 
 /// The sample of a choice, which may be the latest whatever the choice is called.
 fn found(run: &Run, record: &Record, choice: SampleChoice) -> Result<(usize, SampleRow), ExplainError> {
-    choose(&rows(run, record)?, choice).ok_or_else(|| ExplainError::NoSample {
+    let rows = rows(run, record)?;
+    choose(&rows, choice).ok_or_else(|| ExplainError::NoSample {
         cell: record.id.clone(),
         asked: choice,
+        there: there(&rows),
     })
+}
+
+/// The numbers of samples: `0 to 999`.
+fn there(rows: &[(usize, SampleRow)]) -> String {
+    let numbers = || rows.iter().map(|(_, row)| row.index);
+    match (numbers().min(), numbers().max()) {
+        (Some(first), Some(last)) => format!("{first} to {last}"),
+        _ => "none".into(),
+    }
 }
 
 /// Explains the worst samples of every cell, or of `only` one: so many of each, and so many cells at once.

@@ -249,7 +249,7 @@ fn add(line: &mut EntryLine, figures: &DurationFigures) {
     line.worst_ns = line.worst_ns.map(|n| n.max(figures.worst.0));
 }
 
-/// `CPU 2 was entered 31 times in 60 s; 28 of them by ...`
+/// `CPU 2 was entered 31 times in 60 s; 28 of them began with ...`
 fn sentence(cpu: u32, entries: u64, time: Nanos, lines: &[EntryLine], firsts: &[u64]) -> String {
     let seconds = time.0 as f64 / 1e9;
     let time = match seconds.fract() < 0.005 {
@@ -269,7 +269,7 @@ fn sentence(cpu: u32, entries: u64, time: Nanos, lines: &[EntryLine], firsts: &[
         false => grouped(*count),
     };
     format!(
-        "CPU {cpu} was entered {} in {time}; {of_them} of them by {}{sent_by}",
+        "CPU {cpu} was entered {} in {time}; {of_them} of them began with {}{sent_by}",
         counted(entries, "time"),
         line.cause
     )

@@ -101,7 +101,7 @@ fn the_sentence_and_the_lines() {
     let cpu = &answer.cpus[0];
     assert_eq!(
         cpu.sentence,
-        "CPU 2 was entered 31 times in 60 s; 27 of them by call from another CPU: flush_tlb_func, \
+        "CPU 2 was entered 31 times in 60 s; 27 of them began with call from another CPU: flush_tlb_func, \
          sent by flush_tlb_mm_range, load in munmap(2)"
     );
     let [flush, tick] = &cpu.lines[..] else {

@@ -194,6 +194,10 @@ pub fn write(path: &Path, data: &[u8]) -> io::Result<()> {
 pub fn check_may_make(path: &Path) -> io::Result<()> {
     let path = std::path::absolute(path)?;
     let there = path.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+    if !there.is_dir() {
+        let what = format!("{} is a file; name a folder", there.display());
+        return Err(io::Error::new(io::ErrorKind::NotADirectory, what));
+    }
     Ok(rustix::fs::access(there, Access::WRITE_OK | Access::EXEC_OK)?)
 }
 

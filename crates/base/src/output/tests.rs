@@ -50,6 +50,18 @@ fn a_null_device_takes_it_and_a_fifo_does_not() {
 }
 
 #[test]
+fn no_folder_is_made_in_the_place_of_a_file_or_below_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    for place in [file.clone(), file.join("run")] {
+        let said = super::check_may_make(&place).unwrap_err().to_string();
+        assert!(said.contains("/file is a file; name a folder"), "{said}");
+    }
+    super::check_may_make(&dir.path().join("run")).unwrap();
+}
+
+#[test]
 fn what_cannot_be_named_leaves_nothing() {
     let dir = tempdir().unwrap();
     let folder = OutputFolder::create(dir.path()).unwrap();

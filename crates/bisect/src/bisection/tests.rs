@@ -180,10 +180,16 @@ fn alike_ends_are_told_with_figures_and_the_other_direction() {
     );
     assert!(said(100, 90, limit()).starts_with("both ends are good: "));
     let faster = said(100, 30, KernelCriterion::worse("20%").unwrap());
-    assert!(faster.ends_with("is bad; take --better 'max 20%'"), "{faster}");
+    assert!(
+        faster.ends_with("is bad; take --better 'max 20%' (and another folder: --output)"),
+        "{faster}"
+    );
     let slower = said(30, 100, KernelCriterion::better("20%").unwrap());
     assert!(slower.starts_with("both ends are not better: "), "{slower}");
-    assert!(slower.ends_with("is better; take --worse 'max 20%'"), "{slower}");
+    assert!(
+        slower.ends_with("is better; take --worse 'max 20%' (and another folder: --output)"),
+        "{slower}"
+    );
 }
 
 #[test]

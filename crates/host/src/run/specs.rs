@@ -197,6 +197,11 @@ fn timed_spec(
     if method.break_at.is_some() && probe == Probe::Jitter {
         return wrong("--break: jitter has no latency; use --probe wakeup");
     }
+    if probe == Probe::Noise && captures > 0 {
+        return wrong(
+            "--captures: noise keeps no trace of single gaps; 'worstcase host isolate' tells who enters a CPU",
+        );
+    }
     if probe == Probe::Timerlat && (method.timer.is_some() || distance.0 > 0 || captures > 0) {
         return wrong("--probe timerlat: the kernel's threads take no --timer, --distance or --captures");
     }

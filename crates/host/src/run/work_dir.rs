@@ -11,6 +11,12 @@ pub fn work_dir(parent: &Path) -> Result<PathBuf, HostError> {
         path: parent.to_path_buf(),
         source,
     };
+    if !parent.is_dir() {
+        return Err(HostError::Argument(format!(
+            "no folder {}: name one that is there with --work-dir",
+            parent.display()
+        )));
+    }
     let parent = std::path::absolute(parent).map_err(failed)?;
     if let Some(others) = trust::others_than_root_in(&parent).map_err(failed)? {
         return Err(HostError::WorkNotOurs { path: parent, others });
@@ -23,6 +29,20 @@ pub fn work_dir(parent: &Path) -> Result<PathBuf, HostError> {
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_folder_that_is_not_there_is_a_wrong_argument() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        for parent in [dir.path().join("nosuch"), file] {
+            let said = work_dir(&parent).unwrap_err().to_string();
+            assert!(
+                said.starts_with("no folder /") && said.ends_with("--work-dir"),
+                "{said}"
+            );
+        }
+    }
 
     #[test]
     fn a_work_folder_is_never_called_the_same() {

@@ -1,7 +1,7 @@
 //! A breakdown of this machine against the lab, for the terminal, for pages and for programs.
 
 use super::terminal::{self, describe};
-use crate::style::{Style, cut, wrapped};
+use crate::style::{Style, cut, within, wrapped};
 use worstcase_analysis::against::{Confrontation, Judgement, LabAnswer, NotSeenReason, summary};
 use worstcase_base::format::{counted, grouped, micros, micros_exact, plain};
 
@@ -19,7 +19,7 @@ pub fn terminal(told: &Confrontation, style: Style) -> String {
         "from", "takes", "span", "instructions", "at most"
     ));
     for (span, judged) in told.breakdown.spans().iter().zip(&told.judgements) {
-        let name: String = plain(&describe(span)).chars().take(SPAN).collect();
+        let name = within(&plain(&describe(span)), SPAN);
         let compared = judged.lab.as_ref();
         let compared = compared.map_or(String::new(), |path| grouped(path.instructions.0));
         let allows = judged.allows_ns.map_or(String::new(), micros);

@@ -1,7 +1,7 @@
 //! What the spans of a breakdown consist of, for the terminal.
 
 use super::terminal::{describe, heading, lateness, notes};
-use crate::style::{Style, cut, wrapped};
+use crate::style::{Style, cut, within, wrapped};
 use worstcase_analysis::breakdown::Breakdown;
 use worstcase_analysis::breakdown::leaning::Leaning;
 use worstcase_base::format::{counted, grouped, plain};
@@ -52,7 +52,7 @@ pub fn terminal(breakdown: &Breakdown, style: Style) -> String {
     let head = format!("{:>12}{}  {:<SPAN$}", "instructions", names.collect::<String>(), "span");
     out.push(cut(&format!("{head}  mostly")));
     for span in breakdown.spans() {
-        let name: String = plain(&describe(span)).chars().take(SPAN).collect();
+        let name = within(&plain(&describe(span)), SPAN);
         match &span.costs {
             Some(counts) => out.extend(lines(counts, &name)),
             None => out.push(format!("{:>68}  {name}", "not counted")),

@@ -1,7 +1,7 @@
 //! What the spans of a breakdown would take on a calibrated machine, for the terminal and for programs.
 
 use super::terminal::{describe, heading, notes};
-use crate::style::{Style, cut, wrapped};
+use crate::style::{Style, cut, within, wrapped};
 use serde::Serialize;
 use worstcase_analysis::breakdown::Breakdown;
 use worstcase_base::format::{counted, grouped, micros, plain};
@@ -89,7 +89,7 @@ impl SpanOnMachine {
     }
 
     fn line(&self) -> String {
-        let name: String = plain(&self.span).chars().take(SPAN).collect();
+        let name = within(&plain(&self.span), SPAN);
         format!(
             "{:>12}{:>12}  {:<20}  {name}",
             grouped(self.there.instructions),

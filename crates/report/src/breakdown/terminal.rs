@@ -7,7 +7,7 @@ use worstcase_analysis::breakdown::spans::{
     AtDue, Breakdown, CodePlace, ExplainedSample, FunctionShare, LineShare, LockWait, OtherCpu, Span, SpanKind,
 };
 use worstcase_analysis::breakdown::stacks::{FrameKind, StackFrame};
-use worstcase_base::format::{micros, micros_exact, plain};
+use worstcase_base::format::{counted, micros, micros_exact, plain};
 use worstcase_contract::Nanos;
 
 /// Longest bar.
@@ -58,7 +58,10 @@ fn told(breakdown: &Breakdown, style: Style, most: usize) -> String {
     let at_due = breakdown.at_due();
     let due = plain(&due(at_due));
     let moment = sample.since.moment();
-    out.extend(chained(&format!("When {moment}: {due}: "), 24, &at_due.chain));
+    match at_due.chain.is_empty() {
+        true => out.push(format!("When {moment}: {due}")),
+        false => out.extend(chained(&format!("When {moment}: {due}: "), 24, &at_due.chain)),
+    }
     out.push(String::new());
     out.push(format!(
         "{:>11} {:>11}  {:<width$}  span",
@@ -81,10 +84,11 @@ fn told(breakdown: &Breakdown, style: Style, most: usize) -> String {
         let all = Nanos(others.iter().map(|span| span.length_ns.0).sum());
         let (count, width) = (others.len(), BAR as usize);
         out.push(format!(
-            "{:>11} {:>11}  {:<width$}  {count} shorter spans",
+            "{:>11} {:>11}  {:<width$}  {}",
             "",
             micros_exact(all),
-            ""
+            "",
+            counted(count as u64, "shorter span")
         ));
     }
     out.push(format!("{:>11} {:>11}", "sum", micros_exact(sample.latency_ns)));

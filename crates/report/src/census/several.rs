@@ -152,7 +152,8 @@ pub fn diff(
         false => Vec::new(),
     }));
     let same = differences.iter().filter(|d| d.change == SectionChange::Same).count();
-    out.push(format!("{same} more are as long in both"));
+    let are = if same == 1 { "is" } else { "are" };
+    out.push(format!("{same} more {are} as long in both"));
     let above = |cell: &Findings| micros(cell.of_kind(Kind::NonPreemptible).longest.above_ns);
     out.push(format!(
         "compared: sections longer than {} us before, {} after; <: not among those, so no longer than this",

@@ -173,7 +173,7 @@ fn two_cells() {
                                                  before:
                                                  in an unknown task: [user] init > free_pages
                                                   50 %     25.0 us  clear_page < free_pages
-        1 more are as long in both
+        1 more is as long in both
         compared: sections longer than 0.999 us before, 0.999 after; <: not among those, so no longer than this
     ");
     let value: serde_json::Value = serde_json::from_str(&json::diff(&before, &after, &differences)).unwrap();

@@ -63,10 +63,11 @@ impl FoundThen {
         self.causes.first().map(|cause| cause.sentence.as_str())
     }
 
-    /// The worst cycle of the most frequent cause, or the slowest.
+    /// The slowest cycle.
     pub fn cycle(self) -> Option<CycleLines> {
-        let of_causes = self.causes.into_iter().find_map(|cause| cause.worst);
-        of_causes.or_else(|| self.slowest.into_iter().next())
+        let of_causes = self.causes.into_iter().filter_map(|cause| cause.worst);
+        let kept = self.slowest.into_iter().chain(of_causes);
+        kept.max_by_key(|cycle| cycle.response_ns)
     }
 
     /// Of a thousand cycles so many are late for each cause.

@@ -11,7 +11,7 @@ use worstcase_contract::Nanos;
 use worstcase_traces::follow::words::{sentence, thread};
 use worstcase_traces::follow::{CycleWait, ExplainedCycle, Followed, LateCause, WokenBy, advice};
 
-const NO_CYCLES: &str = "No cycles: no thread that was asked for waited again and again in a call that was.";
+const NO_CYCLES: &str = "No cycles: of the threads that were looked at none waited again and again in one call.";
 /// Other threads that are named.
 const OTHERS: usize = 4;
 /// Waits that are shown, if there is no cycle.
@@ -114,7 +114,7 @@ fn others(followed: &Followed) -> Option<String> {
 /// What waits there were, if none is a cycle's.
 fn seen(followed: &Followed) -> Vec<String> {
     let mut text = vec![
-        "Name a thread (--thread), or the call that ends a cycle (--wait), or follow it longer. Waits that were seen:"
+        "Name a thread of those below (--thread), or the call that ends a cycle (--wait), or follow it longer. Waits that were seen:"
             .into(),
     ];
     let waits = followed.waits.iter().take(SEEN);

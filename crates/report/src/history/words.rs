@@ -176,14 +176,18 @@ fn of_kernels(line: &HistoryLine, name: &str) -> Vec<String> {
     said
 }
 
-/// `maximum of wakeup under fork, full fell from 41.6 to 20.1 us from 7.2.6+deb13-amd64 to 7.2.9+deb13-amd64`
+/// `maximum of wakeup under fork, full fell from 41.6 to 20.1 us from 7.2.6+deb13-amd64 to 7.2.9+deb13-amd64`, or of one kernel
+/// with what differs.
 fn stepped(line: &HistoryLine, name: &str, series: &MeasureSeries, change: &HistoryChange) -> String {
+    let [before, since] = [change.after, change.at].map(|at| plain(&line.points[at].kernel));
+    let between = match before == since {
+        true => format!("on {since}, {}", plain(&with(change))),
+        false => format!("from {before} to {since}"),
+    };
     format!(
-        "{} of {name} {} from {} to {}",
+        "{} of {name} {} {between}",
         series.measure.name(),
-        moved(series.measure, change),
-        plain(&line.points[change.after].kernel),
-        plain(&line.points[change.at].kernel)
+        moved(series.measure, change)
     )
 }
 

@@ -1,13 +1,14 @@
 //! After a run of this machine, or of another tool on one.
 
-use super::{JudgedRun, NextRule, NextStep, option, page};
+use super::{JudgedRun, NextRule, NextStep, option, page, the_rest};
 use worstcase_contract::Nanos;
 use worstcase_contract::loads::LoadSpec;
 use worstcase_plan::{CellLength, CpuList, Experiment, PlannedSubject, PreemptChoice, Subjects, Venue, VirtualMachine};
 use worstcase_results::record::{CAPTURES, Record};
 use worstcase_results::verdict::Outcome;
 
-pub(super) const RULES: [NextRule; 11] = [
+pub(super) const RULES: [NextRule; 12] = [
+    the_rest,
     as_root,
     with_load,
     longer,

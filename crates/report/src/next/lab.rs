@@ -1,13 +1,22 @@
 //! After a run of the lab.
 
-use super::{JudgedRun, NextRule, NextStep, kernels, option, page};
+use super::{JudgedRun, NextRule, NextStep, kernels, option, page, the_rest};
 use worstcase_analysis::explain::is_worth_explaining;
 use worstcase_base::distinct;
-use worstcase_plan::{PreemptChoice, Seeds};
+use worstcase_plan::{CellLength, PreemptChoice, Seeds};
 use worstcase_results::record::{Record, SubjectId};
 use worstcase_results::verdict::Outcome;
 
-pub(super) const RULES: [NextRule; 6] = [more_seeds, explained, compared, seeds_to_compare, other_models, page];
+pub(super) const RULES: [NextRule; 8] = [
+    the_rest,
+    more_samples,
+    more_seeds,
+    explained,
+    compared,
+    seeds_to_compare,
+    other_models,
+    page,
+];
 
 /// Seeds that are asked for where a PASS lacks some.
 const SEEDS: u64 = 5;
@@ -16,6 +25,23 @@ const COMPARED: u64 = 6;
 
 fn seeds(run: &JudgedRun) -> u64 {
     distinct(run.view.records.iter().map(|r| r.cell.seed)).len() as u64
+}
+
+/// As many samples of each cell as bear the percentile that is asked for.
+fn more_samples(run: &JudgedRun) -> Option<NextStep> {
+    let (criterion, _) = run.view.verdicts.as_ref().filter(|_| run.is(Outcome::Inconclusive))?;
+    let percentile = criterion.percentile?;
+    let is_borne = |r: &Record| percentile.borne_by(r.accounting.taken());
+    if run.view.records.iter().all(is_borne) {
+        return None;
+    }
+    let enough = SEEDS.max(criterion.min_seeds as u64).max(seeds(run));
+    let command = run.again("samples", |e| {
+        e.parts[0].seeds = Seeds::to(enough as u32);
+        e.parts[0].timing.length = Some(CellLength::Samples(percentile.bearing() as u32));
+    })?;
+    let what_for = format!("with as many samples of each cell as {} needs", percentile.name());
+    Some(NextStep::new(what_for, command))
 }
 
 fn more_seeds(run: &JudgedRun) -> Option<NextStep> {

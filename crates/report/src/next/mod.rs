@@ -154,6 +154,12 @@ impl JudgedRun<'_> {
     }
 }
 
+/// What was planned and not measured; the run's own command goes on with it.
+fn the_rest(run: &JudgedRun) -> Option<NextStep> {
+    let is_whole = run.view.records.len() >= run.view.plan.cells.len();
+    (!is_whole && run.outcome.is_some()).then(|| NextStep::new("what was not measured yet", run.view.to_go_on()))
+}
+
 /// A page of it: the pictures and breakdowns in one file.
 fn page(run: &JudgedRun) -> Option<NextStep> {
     Some(NextStep::new(

@@ -113,9 +113,9 @@ fn columns() -> Vec<TableField<HackbenchPoint>> {
             |p: &HackbenchPoint| p.switches,
         ),
         field(ColumnKind::Count, "moves_a_run", "moves", |p: &HackbenchPoint| p.moves),
-        field(ColumnKind::Time, "message_latency.median_ns", "median", latency(MEDIAN)),
-        field(ColumnKind::Time, "message_latency.p99_ns", "p99", latency(100.0)),
-        field(ColumnKind::Time, "message_latency.max_ns", "max", latency(MAXIMUM)),
+        field(ColumnKind::Time, "message_latency.median_ns", "median", latency(MEDIAN)).optional(),
+        field(ColumnKind::Time, "message_latency.p99_ns", "p99", latency(100.0)).optional(),
+        field(ColumnKind::Time, "message_latency.max_ns", "max", latency(MAXIMUM)).optional(),
     ]);
     all
 }
@@ -131,8 +131,12 @@ pub fn tables(view: &ReportView) -> Vec<Table> {
     if points.is_empty() {
         return Vec::new();
     }
+    let latency = match points.iter().any(|p| p.latency.is_some()) {
+        true => "; latency of a message",
+        false => "",
+    };
     let title = format!(
-        "hackbench: time of a run; switches a message; moves to another CPU a run; latency of a message ({})",
+        "hackbench: time of a run; switches a message; moves to another CPU a run{latency} ({})",
         units(view, points.iter().map(|p| &p.place))
     );
     vec![Table::new("hackbench", title, &columns(), &points)]

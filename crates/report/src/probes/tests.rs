@@ -1,9 +1,9 @@
 //! All forms show the same, for every probe with parameters.
 
-use super::PROBES;
+use super::{PROBES, tables};
 use crate::picture::testing::{cell, of_bench, plan, subject};
 use crate::table::testing::{assert_in_every_form, is_of_key, member, shown};
-use crate::table::{ColumnKind, json};
+use crate::table::{Audience, ColumnKind, Table, TableValue, json};
 use crate::{ReportView, csv as cells_csv, json as document};
 use serde_json::{Value, json};
 use worstcase_contract::bench::Details;
@@ -129,4 +129,36 @@ fn the_cells_csv_has_what_only_a_probe_counts() {
     assert_eq!(of("spawn", "program"), "/bin/true");
     assert_eq!(of("switch", "again.values"), "1");
     assert_eq!(of("spawn", "all_ran"), "", "another probe's");
+}
+
+/// The columns of dashes that people see.
+fn empty_columns(record: &Record) -> Vec<String> {
+    let tables = with_view(std::slice::from_ref(record), tables);
+    let of_table = |table: &Table| {
+        let is_empty = |at: &usize| table.rows.iter().all(|row| row[*at] == TableValue::NONE);
+        let empty = table.shown(Audience::Wide).into_iter().filter(is_empty);
+        empty.map(|at| table.columns[at].key.clone()).collect::<Vec<_>>()
+    };
+    tables.iter().flat_map(of_table).collect()
+}
+
+/// What a record may lack is no column of dashes; percentiles of few samples are.
+#[test]
+fn a_figure_that_no_record_has_takes_no_column() {
+    for mut record in records() {
+        let probe = record.cell.probe.clone();
+        let of_few = empty_columns(&record);
+        let details = serde_json::to_value(&record.details).unwrap();
+        let (kind, figures) = details.as_object().unwrap().iter().next().unwrap();
+        for figure in figures.as_object().unwrap().keys() {
+            let mut lacking = figures.clone();
+            lacking.as_object_mut().unwrap().remove(figure);
+            if let Ok(details) = serde_json::from_value(json!({ kind.as_str(): lacking })) {
+                record.details = details;
+                let mut empty = empty_columns(&record);
+                empty.retain(|column| !of_few.contains(column));
+                assert_eq!(empty, [] as [&str; 0], "{probe} without {figure}");
+            }
+        }
+    }
 }

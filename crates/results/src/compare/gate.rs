@@ -10,7 +10,7 @@
 
 use super::change::{ComparedMeasure, MeasureChange, Pair};
 use super::judged::{GateLimits, JudgedMeasure, LEVEL, Tests};
-use super::pair::{ComparedSide, MappedSubjects, Unmatched, alone, pair};
+use super::pair::{ComparedSide, MappedSubjects, NO_SUBJECT, Unmatched, alone, pair};
 use super::{CellConditions, CompareError, Replicates, SeedGroup, Side};
 use crate::record::SubjectId;
 use crate::verdict::Outcome;
@@ -92,7 +92,15 @@ pub fn gate(baseline: &Side, run: &Side, mapped: &[MappedSubjects], limits: &Gat
         .across
         .iter()
         .map(|(cell, _)| alone(ComparedSide::A, cell, NOT_ONE_UNIT));
-    cells.extend(missing.into_iter().chain(across).map(not_compared));
+    let is_there = |u: &Unmatched| run.subjects.iter().any(|subject| subject.id() == u.subject);
+    let of_other = missing.into_iter().map(|u| match is_there(&u) {
+        true if u.why == NO_SUBJECT => Unmatched {
+            why: "the run's subject of this name was compared with another (--map)".into(),
+            ..u
+        },
+        _ => u,
+    });
+    cells.extend(of_other.chain(across).map(not_compared));
     cells.sort_by(|x, y| {
         (y.outcome, y.size())
             .partial_cmp(&(x.outcome, x.size()))
@@ -124,7 +132,7 @@ pub fn gate(baseline: &Side, run: &Side, mapped: &[MappedSubjects], limits: &Gat
 /// A cell of the baseline that the run does not have, or not alike.
 fn not_compared(unmatched: Unmatched) -> GateCell {
     let why = match unmatched.why.as_str() {
-        "not in B" | "its subject is not in B" => "not in the run".to_string(),
+        "not in B" | NO_SUBJECT => "not in the run".to_string(),
         why => format!("{why} (baseline against run)"),
     };
     GateCell {

@@ -53,6 +53,9 @@ pub struct Unmatched {
     pub why: String,
 }
 
+/// Of a cell of A.
+pub(super) const NO_SUBJECT: &str = "its subject is not in B";
+
 /// The cells that are compared, and those that are not.
 #[derive(Debug)]
 pub struct Pairing<'a> {
@@ -75,9 +78,7 @@ pub fn pair<'a>(a: &'a Side, b: &'a Side, mapped: &[MappedSubjects], only: bool)
     for cell in &a.cells {
         let Some((_, other)) = subjects.iter().find(|(of_a, _)| *of_a == cell.subject) else {
             if !only {
-                pairing
-                    .unmatched
-                    .push(alone(ComparedSide::A, cell, "its subject is not in B"));
+                pairing.unmatched.push(alone(ComparedSide::A, cell, NO_SUBJECT));
             }
             continue;
         };

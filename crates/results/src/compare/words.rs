@@ -3,10 +3,11 @@
 
 use super::across::{RankedCell, ranked};
 use super::change::{MeasureChange, Pair};
-use super::pair::{MappedSubjects, Unmatched, pair};
+use super::pair::{ComparedSide, MappedSubjects, NO_SUBJECT, Unmatched, pair};
 use super::{CompareError, Replicates, Side};
 use crate::stats::many::benjamini_hochberg;
 use serde::Serialize;
+use worstcase_base::distinct;
 
 /// Share of wrong words among all words.
 pub const LEVEL: f64 = 0.05;
@@ -107,15 +108,33 @@ pub struct SideComparison {
     pub tests: usize,
 }
 
+/// Why no cell has a partner: what all differ in, or the reason of the first.
+fn nothing_in_common(unmatched: &[Unmatched]) -> Option<String> {
+    let differ = |what: &str, of: fn(&Unmatched) -> String| {
+        let on = |side| distinct(unmatched.iter().filter(|u| u.side == side).map(of));
+        let (a, b) = (on(ComparedSide::A), on(ComparedSide::B));
+        let is_so = !a.is_empty() && !b.is_empty() && a.iter().all(|name| !b.contains(name));
+        is_so.then(|| format!("no {what} in common, {} against {}", a.join(", "), b.join(", ")))
+    };
+    differ("load", |u| u.how.load.to_string())
+        .or_else(|| differ("probe", |u| u.how.probe.to_string()))
+        .or_else(|| {
+            unmatched.iter().find(|u| u.why == NO_SUBJECT)?;
+            let differ = differ("subject", |u| u.subject.to_string())?;
+            Some(format!("{differ}; name those that belong together with --map A=B"))
+        })
+        .or_else(|| {
+            let first = unmatched.first()?;
+            Some(format!("{}, {}: {}", first.subject, first.how.name(), first.why))
+        })
+}
+
 /// Compares two sides.
 pub fn compare(a: &Side, b: &Side, mapped: &[MappedSubjects], only: bool) -> Result<SideComparison, CompareError> {
     let pairing = pair(a, b, mapped, only)?;
     if pairing.pairs.is_empty() && pairing.across.is_empty() {
         return Err(CompareError::NothingInCommon {
-            why: pairing
-                .unmatched
-                .first()
-                .map(|u| format!("{}, {}: {}", u.subject, u.how.name(), u.why)),
+            why: nothing_in_common(&pairing.unmatched),
         });
     }
     let pairs: Vec<Pair> = pairing.pairs.iter().map(|(x, y)| Pair::new(a, x, b, y)).collect();

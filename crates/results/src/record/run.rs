@@ -86,6 +86,9 @@ worstcase_base::errors! {
         /// The folder has a run, and the command did not ask to go on with it.
         #[error("{} holds a run already; choose another folder, or add --resume to measure what it lacks", .0.display())]
         Begun(PathBuf) => Usage,
+        /// The folder has a run, and the command cannot go on with one.
+        #[error("{} holds a run already; choose another folder with --output", .0.display())]
+        Taken(PathBuf) => Usage,
         /// The folder has no run to go on with.
         #[error("{} holds no run to go on with; leave --resume out to begin one", .0.display())]
         NotBegun(PathBuf) => Usage,
@@ -180,6 +183,14 @@ impl Run {
             (true, false) => Err(RunError::Begun(dir.to_path_buf())),
             (false, true) => Err(RunError::NotBegun(dir.to_path_buf())),
             _ => Ok(()),
+        }
+    }
+
+    /// Refuses a folder that has a run.
+    pub fn check_free(dir: &Path) -> Result<(), RunError> {
+        match dir.join(RUN_FILE).exists() {
+            true => Err(RunError::Taken(dir.to_path_buf())),
+            false => Ok(()),
         }
     }
 

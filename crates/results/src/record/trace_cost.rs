@@ -83,12 +83,11 @@ impl fmt::Display for TraceCost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (without, with) = (self.without, self.with);
         let later = |name: &str, without: Nanos, with: Nanos| {
-            let more = micros(with.saturating_sub(without));
-            format!(
-                "{more} us later at the {name} ({} without, {} with)",
-                micros(without),
-                micros(with)
-            )
+            let both = format!("({} without, {} with)", micros(without), micros(with));
+            match with.0.checked_sub(without.0) {
+                Some(more) => format!("{} us later at the {name} {both}", micros(Nanos(more))),
+                None => format!("not measurably later at the {name} {both}"),
+            }
         };
         write!(
             f,
@@ -129,5 +128,8 @@ mod tests {
              (6.00 without, 8.50 with); 3 wake-ups each"
         );
         assert_eq!(TraceCost::of(Vec::new(), Vec::new()), None);
+        let busy_before = TraceCost::of(values(&[4_500, 1_037_000]), values(&[5_750, 37_500])).unwrap();
+        let told = "not measurably later at the median (1037 without, 37.5 with); 2 wake-ups each";
+        assert!(busy_before.to_string().ends_with(told), "{busy_before}");
     }
 }

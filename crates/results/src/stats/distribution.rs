@@ -54,9 +54,14 @@ impl Percentile {
         }
     }
 
-    /// Whether `count` samples bear it ([`SAMPLES_ABOVE`]).
+    /// Whether `count` samples bear it.
     pub const fn borne_by(self, count: u64) -> bool {
-        count / self.one_in() >= SAMPLES_ABOVE
+        count >= self.bearing()
+    }
+
+    /// As many samples bear it ([`SAMPLES_ABOVE`]).
+    pub const fn bearing(self) -> u64 {
+        self.one_in() * SAMPLES_ABOVE
     }
 
     /// The name, as in the record.

@@ -84,11 +84,16 @@ pub(super) struct PercentileBounds {
 }
 
 impl PercentileBounds {
-    /// Of a cell; nothing without samples, or with too few for this percentile.
+    /// Of a cell; nothing without samples. With too few for this percentile it is at least what a lower one is.
     pub(super) fn of(record: &Record, percentile: Percentile) -> Option<PercentileBounds> {
         let summary = record.summary(Quantity::Latency)?;
         if !percentile.borne_by(summary.period_count()) {
-            return None;
+            let borne = |lower: &Percentile| *lower < percentile && lower.borne_by(summary.period_count());
+            let lower = Percentile::ALL.into_iter().rev().find(borne)?;
+            return Some(PercentileBounds {
+                highest: u64::MAX,
+                ..PercentileBounds::of(record, lower)?
+            });
         }
         if let Some(known) = summary.percentile(percentile) {
             return Some(PercentileBounds {

@@ -30,7 +30,7 @@ pub struct LateCause {
     pub usual: Nanos,
     /// How long it was at most in these cycles.
     pub longest: Nanos,
-    /// The worst of these cycles, if its parts were kept.
+    /// The latest of these cycles, if its parts were kept, or the one in which the part was longest.
     pub worst: Option<ExplainedCycle>,
 }
 
@@ -234,16 +234,19 @@ impl Tally {
             };
             let entry = found.entry(*place).or_insert((0, 0, *times));
             entry.0 += 1;
-            if *sum > entry.1 {
-                (entry.1, entry.2) = (*sum, *times);
+            entry.1 = (*sum).max(entry.1);
+            if response > entry.2.response().0 {
+                entry.2 = *times;
             }
         }
         let mut causes: Vec<LateCause> = found
             .into_iter()
             .map(|(place, (cycles, longest, times))| {
                 let stats = &self.parts[place as usize];
-                let kept = stats.longest.iter().map(|(_, cycle)| cycle).chain(&self.slowest);
-                let worst = kept.into_iter().find(|cycle| cycle.times == times).cloned();
+                let with_longest = stats.longest.as_ref().map(|(_, cycle)| cycle);
+                let kept = || self.slowest.iter().chain(with_longest);
+                let of_part = with_longest.filter(|_| stats.longest.as_ref().is_some_and(|(sum, _)| *sum == longest));
+                let worst = kept().find(|cycle| cycle.times == times).or(of_part).cloned();
                 LateCause {
                     cause: stats.cause.clone(),
                     cycles,

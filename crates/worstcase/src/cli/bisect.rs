@@ -20,6 +20,7 @@ use std::process::ExitCode;
 use worstcase_base::format::span;
 use worstcase_base::interrupt::LastWork;
 use worstcase_base::output::BegunFolder;
+use worstcase_base::say;
 use worstcase_bisect::BisectError;
 use worstcase_bisect::bisection::{Bisection, BisectionQuestion};
 use worstcase_bisect::search::SoughtChange;
@@ -109,7 +110,7 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Error> {
     bisection.set_ends([older, newer.clone()]);
     let order = kernels.order(bisection.candidates());
     tell_what_is_ahead(args, bisection.candidates(), &options)?;
-    let _interrupted = LastWork::new(|| eprintln!("worstcase: the same command goes on with this bisection"));
+    let _interrupted = LastWork::new(|| say!("worstcase: the same command goes on with this bisection"));
     let ending = bisection.run(&*order, &terminal, |candidate| {
         bench.candidate(&kernels, candidate, &output)
     })?;

@@ -39,7 +39,7 @@ const MORE_MEMORY_MB: u32 = 2_048;
 #[command(after_help = "\
 Examples:
   worstcase census RUN                                   a table of all cells, seeds of a subject together
-  worstcase census RUN --cell 6.1.0-56-amd64.full.shm.wakeup.s1
+  worstcase census RUN --cell full.shm.wakeup.s1
   worstcase census RUN --cell ID --cpu 0                 of several CPUs, another one than the probe's
   worstcase census RUN --cell ID --diff OTHER-ID         what the other cell of this run does otherwise
   worstcase census RUN --cell ID --diff OTHER-RUN        the other run's cell with the same load, probe and seed

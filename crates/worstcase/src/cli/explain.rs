@@ -35,8 +35,8 @@ use worstcase_timing::Calibration;
 #[command(after_help = "\
 Examples:
   worstcase explain RUN
-  worstcase explain RUN --cell 6.1.0-56-amd64.none.shm.wakeup.s1 --sample p99.9
-  worstcase explain RUN --compare 6.1.0-56-amd64.full.shm.wakeup.s1 --flame grown.svg
+  worstcase explain RUN --cell none.shm.wakeup.s1 --sample p99.9
+  worstcase explain RUN --compare full.shm.wakeup.s1 --flame grown.svg
   worstcase explain RUN --all -k 5
   worstcase explain HOSTRUN --against LABRUN      whether the path that is blamed can take so long
   worstcase explain RUN --costs                   whether a path is long or misses caches

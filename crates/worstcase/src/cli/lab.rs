@@ -28,6 +28,7 @@ use worstcase_analysis::explain::ReplayMeans;
 use worstcase_base::cache::Cache;
 use worstcase_base::output::BegunFolder;
 use worstcase_base::progress::Progress;
+use worstcase_base::say;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::additions::Additions;
 use worstcase_lab::ahead::LabAhead;
@@ -55,7 +56,7 @@ pub enum LabCommand {
 pub(super) const HELP: &str = "\
 Examples:
   worstcase lab run --kernel debian:6.1 --load shm,fork
-  worstcase lab sensitivity RUN --cell 6.1.0-56-amd64.full.shm.wakeup.s1
+  worstcase lab sensitivity RUN --cell full.shm.wakeup.s1
   worstcase lab verify --kernel debian:6.1 --preempt none --load fork --seed 1";
 
 const VERIFY_HELP: &str = "\
@@ -299,7 +300,7 @@ fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {
     if !args.fresh_boots {
         for prepared in matrix.subjects() {
             boot_again(&options.cache, prepared, args.qemu.limit())?;
-            eprintln!("{}: booted again, the same machine", prepared.subject.label());
+            say!("{}: booted again, the same machine", prepared.subject.label());
         }
     }
     for cell in matrix.cells() {
@@ -313,7 +314,7 @@ fn run_verify(args: &VerifyArgs) -> Result<ExitCode, Error> {
         };
         let found = verify(&options.cache, &what, |number, busy, digest| {
             let host = if busy { "busy" } else { "as it is" };
-            eprintln!("{} run {number}, this machine {host}: {digest}", cell.entry.id);
+            say!("{} run {number}, this machine {host}: {digest}", cell.entry.id);
         })?;
         let checkpoints = match args.checkpoints {
             true => format!(", also on from {} checkpoints", found.checkpoints),

@@ -86,7 +86,7 @@ Exit codes:
   4  the measured machine failed, or two runs of a cell differ
   5  storage failed: a full disk, a folder that may not be written
   6  a defect of worstcase: it says where, in one line to be reported
- 10  a verdict is INCONCLUSIVE (only verdict, gate, host follow and isolate)
+ 10  a verdict is INCONCLUSIVE (only verdict, gate, host check, follow and isolate)
 130  Ctrl-C or a signal ended it before it was done";
 
 /// The subcommands.

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use worstcase_base::format::{self, plain};
 use worstcase_base::progress::{CountedWork, Progress};
+use worstcase_base::say;
 
 /// Whether `--quiet` was given.
 static QUIET: AtomicBool = AtomicBool::new(false);
@@ -104,7 +105,7 @@ impl Progress for ProgressDisplay {
     }
 
     fn line(&self, text: &str) {
-        self.suspended(|| eprintln!("worstcase: {}", plain(text)));
+        self.suspended(|| say!("worstcase: {}", plain(text)));
     }
 
     fn ahead(&self, text: &str) {

@@ -20,7 +20,7 @@ use worstcase_results::verdict::{AskedLimit, Criterion, Outcome, verdicts};
 Examples:
   worstcase show RUN
   worstcase show RUN --criterion 100us
-  worstcase show RUN --cell 6.1.0-56-amd64.none.shm.wakeup.s1
+  worstcase show RUN --cell none.shm.wakeup.s1
   worstcase show RUN --csv > run.csv
   worstcase show RUN --markdown > run.md
   worstcase show RUN --samples > samples.csv

@@ -3,6 +3,7 @@
 use super::progress::ProgressDisplay;
 use std::io::{BufRead, IsTerminal, Write};
 use worstcase_base::cache::Cache;
+use worstcase_base::say;
 use worstcase_remote::slurm::{InterruptChoice, OnStop, SlurmOptions, SlurmUse};
 
 /// Does something with Slurm that asks and tells beside the bar.
@@ -16,7 +17,7 @@ pub fn with_slurm<T>(
         cache,
         options: options.clone(),
         on_stop: &|jobs| bar.suspended(|| on_stop(options.interrupt, jobs)),
-        tell: &|line| bar.suspended(|| eprintln!("worstcase: {line}")),
+        tell: &|line| bar.suspended(|| say!("worstcase: {line}")),
     })
 }
 
@@ -29,18 +30,19 @@ fn on_stop(interrupt: InterruptChoice, jobs: &str) -> OnStop {
         InterruptChoice::Ask | InterruptChoice::Cancel => OnStop::Cancel,
     };
     match answer {
-        OnStop::Leave => eprintln!("worstcase: Slurm's job {jobs} goes on; the same command takes in what it measures"),
-        OnStop::Cancel => eprintln!("worstcase: cancelling Slurm's job {jobs}"),
+        OnStop::Leave => say!("worstcase: Slurm's job {jobs} goes on; the same command takes in what it measures"),
+        OnStop::Cancel => say!("worstcase: cancelling Slurm's job {jobs}"),
     }
     answer
 }
 
 /// A second Ctrl-C ends worstcase at once, and leaves the job.
 fn ask(jobs: &str) -> OnStop {
-    eprint!("Cancel Slurm's job {jobs}? It goes on otherwise, and the same command takes in what it measures. [y/N] ");
-    let mut answer = String::new();
+    let mut errors = std::io::stderr();
+    let question = "It goes on otherwise, and the same command takes in what it measures. [y/N] ";
     // Without an answer, the job is left.
-    let _ = std::io::stderr().flush();
+    let _ = write!(errors, "Cancel Slurm's job {jobs}? {question}").and_then(|()| errors.flush());
+    let mut answer = String::new();
     let _ = std::io::stdin().lock().read_line(&mut answer);
     match answer.trim().to_ascii_lowercase().as_str() {
         "y" | "yes" => OnStop::Cancel,

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use worstcase_base::ExitKind;
 use worstcase_base::format::shell;
 use worstcase_base::interrupt::{self, LastWork};
+use worstcase_base::say;
 use worstcase_results::record::{CompletedCells, Run};
 
 /// How a measurement is ended in order, once one has begun.
@@ -108,12 +109,12 @@ pub fn tell(outcome: CompletedCells, run: &Run) {
     let dir = run.dir().display();
     match before {
         0 => {}
-        before if before == of => eprintln!("worstcase: {dir} had every measurement already: nothing was measured"),
-        before => eprintln!("worstcase: {dir} had {before} of {of} measurements already"),
+        before if before == of => say!("worstcase: {dir} had every measurement already: nothing was measured"),
+        before => say!("worstcase: {dir} had {before} of {of} measurements already"),
     }
     if measured < of {
         let command = if measured == 0 { run.command() } else { run.to_go_on() };
-        eprintln!("worstcase: ended early, {}", kept_of(measured, of, &shell(&command)));
+        say!("worstcase: ended early, {}", kept_of(measured, of, &shell(&command)));
     }
 }
 

@@ -20,6 +20,7 @@ use worstcase_base::cache::Cache;
 use worstcase_base::distinct;
 use worstcase_base::duration;
 use worstcase_base::format::span;
+use worstcase_base::say;
 use worstcase_contract::Nanos;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::ahead::LabAhead;
@@ -171,7 +172,7 @@ impl StudyRunArgs {
 
 /// What is left out.
 fn tell(notes: &[String]) {
-    notes.iter().for_each(|note| eprintln!("worstcase: {note}"));
+    notes.iter().for_each(|note| say!("worstcase: {note}"));
 }
 
 /// Runs the command.

@@ -313,8 +313,8 @@ pub static ROWS: &[Row] = &[
     ),
     small(
         Lab,
-        "worstcase census RUN --cell 6.1.0-56-amd64.full.2cpus.fork.wakeup.s1",
-        &[("6.1.0-56-amd64.full.2cpus.fork.wakeup.s1", "s1")],
+        "worstcase census RUN --cell full.2cpus.fork.wakeup.s1",
+        &[("full.2cpus.fork.wakeup.s1", "s1")],
         0,
         "section",
     ),

@@ -54,7 +54,7 @@ fn only_one_load_of_one_series_is_laid_against_each_other() {
     explain(
         &host,
         &lab("6.18.15+deb13-amd64", "rt", "shm"),
-        "has no cell under idle, but shm; measure it: worstcase lab run --kernel debian:6.18 --load idle",
+        "has no cell under idle, but shm; measure that: worstcase lab run --kernel debian:6.18 --load idle",
     );
     explain(
         &host,
@@ -68,7 +68,7 @@ fn only_one_load_of_one_series_is_laid_against_each_other() {
         &["explain", "--all"],
         &host,
         &lab("6.18.15+deb13-amd64", "rt", "fork"),
-        "but fork; measure it",
+        "but fork; measure that",
     );
 }
 

@@ -218,7 +218,8 @@ fn what_has_no_partner_is_listed() {
         kept(&ensemble("6.1", "idle", 1..=4, 1.0)),
         kept(&ensemble("6.1", "fork", 1..=4, 1.0)),
     );
-    let one_line = contains("no cell of the one side compares").and(contains('\n').count(1));
+    let why = "no cell of the one side compares with one of the other: no load in common, idle against fork;";
+    let one_line = contains(why).and(contains('\n').count(1));
     worstcase(&[], &[&x, &y]).assert().code(2).stdout("").stderr(one_line);
 }
 

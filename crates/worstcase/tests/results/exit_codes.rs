@@ -6,7 +6,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use worstcase_skips::is_root;
 
 /// The user who may not write, where the tests run as root.
@@ -76,6 +76,18 @@ const WRITERS: [&str; 22] = [
     "host follow --time 1s -o OUT -- true",
     "host try --switch true --back true --time 1s --rounds 1 -o OUT",
     "kernels get debian:6.1",
+];
+
+/// Each command that begins a folder of its own, given one that holds a run.
+const BEGINNERS: [&str; 8] = [
+    "import DATA/cyclictest-histogram.txt -o RUN",
+    "host run --time 1s -o RUN",
+    "host run --on localhost -o RUN",
+    "host watch --time 1s -o RUN",
+    "host check --period 1ms --deadline 1ms --time 1s -o RUN",
+    "host isolate --cpus 0 --time 1s -o RUN",
+    "host follow --time 1s -o RUN -- true",
+    "host try --switch true --back true --time 1s --rounds 1 -o RUN",
 ];
 
 struct Place {
@@ -160,4 +172,35 @@ fn what_may_not_be_written_is_5() {
     let mut wrong = place.wrong(&none, 5, &place.at("home/cache"));
     wrong.extend(place.wrong(&cached, 5, &place.at("locked/cache")));
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn no_command_puts_its_own_into_anothers_run() {
+    let place = Place::new();
+    let wrong = place.wrong(&BEGINNERS, 2, &place.at("home/cache"));
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    for words in BEGINNERS {
+        let said = String::from_utf8(place.types(words, &place.at("home/cache")).stderr).unwrap();
+        assert!(said.contains("another folder"), "{words}: {said}");
+        assert!(
+            !said.contains("--resume") || words.starts_with("host run") || words.starts_with("host watch"),
+            "{words}: {said}"
+        );
+    }
+}
+
+#[test]
+fn who_reads_the_errors_may_be_gone_and_their_disk_full() {
+    let place = Place::new();
+    let (reader, gone) = std::io::pipe().unwrap();
+    drop(reader);
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    for errors in [Stdio::from(gone), Stdio::from(full)] {
+        let mut command = Command::new(place.at("worstcase"));
+        command
+            .args(["show", "none"])
+            .current_dir(place.at("here"))
+            .stderr(errors);
+        assert_eq!(command.status().unwrap().code(), Some(2));
+    }
 }

@@ -48,11 +48,17 @@ fn a_percentile_is_within_a_limit_that_the_maximum_exceeds() {
         .code(0)
         .stdout(contains("PASS").and(contains("p90 at most ")));
     verdict(&path).args(["--criterion", "p99=1us"]).assert().code(1);
+    // A percentile is never below a lower one, which enough samples bear.
     verdict(&path)
         .args(["--criterion", "p99.999=100us"])
         .assert()
+        .code(1)
+        .stdout(contains("FAIL          p99.999 is at least "));
+    verdict(&path)
+        .args(["--criterion", "p99.9=300us"])
+        .assert()
         .code(10)
-        .stdout(contains("too few samples bear it"));
+        .stdout(contains("too few samples bear it").and(contains("of every cell 10 000 (p99.9)")));
 }
 
 #[test]

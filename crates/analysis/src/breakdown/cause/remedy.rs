@@ -3,7 +3,7 @@
 
 mod words;
 
-use crate::breakdown::spans::{ExplainedSample, Mechanism, Peer, Span, preempts};
+use crate::breakdown::spans::{ExplainedSample, Mechanism, Peer, Span, SpanKind, preempts};
 use words::Advises;
 use worstcase_base::format::micros;
 use worstcase_contract::Nanos;
@@ -22,7 +22,8 @@ pub(crate) fn remedy(
     (floor, total): (Nanos, Nanos),
     peers: &[Peer],
 ) -> String {
-    if mechanism == Mechanism::WakeUpPath && is_long_path(floor, total) {
+    let is_slack = by.what == SpanKind::TimerSlack;
+    if mechanism == Mechanism::WakeUpPath && is_long_path(floor, total) && !is_slack {
         return format!(
             "not the usual path, which takes {} us at its quickest here: look at what its longest part ran",
             micros(floor)
@@ -208,6 +209,21 @@ mod tests {
             let (policy, _) = named.split_once(')').unwrap();
             assert!(policy.parse::<ProbePolicy>().is_ok(), "{policy}");
         }
+    }
+
+    #[test]
+    fn slack_is_told_of_however_quick_another_sample_was() {
+        let ordinary = ExplainedSample {
+            since: Since::DueWithSlack,
+            ..sample("lazy", 62_000)
+        };
+        let advice = |what| {
+            let longest = Span { what, ..by("load-cpu") };
+            let times = (Nanos(15_000), Nanos(59_000));
+            remedy(&ordinary, Mechanism::WakeUpPath, &longest, times, &[])
+        };
+        assert!(advice(SpanKind::TimerSlack).contains("PR_SET_TIMERSLACK"));
+        assert!(advice(SpanKind::Schedule).starts_with("not the usual path"));
     }
 
     #[test]

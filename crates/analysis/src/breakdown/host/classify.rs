@@ -53,7 +53,8 @@ impl HostClassifier<'_> {
         let span = |piece: TimeStretch| {
             let what = self.kind(&piece);
             let chain = self.chain(&piece, &what);
-            let in_chain = || roles::innermost_call(chain.iter().rev().map(|f| f.function.as_str()));
+            let in_chain =
+                || roles::innermost_call(chain.iter().rev().map(|f| f.function.as_str())).map(str::to_string);
             Span {
                 system_call: if what == SpanKind::NoReschedulePoint {
                     in_chain()

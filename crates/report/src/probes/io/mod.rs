@@ -31,7 +31,7 @@ fn columns() -> Vec<TableField<IoPoint>> {
         |p: &IoPoint| p.bytes_a_second.as_ref(),
         &[("median", "MB/s")],
     ));
-    all.push(field(ColumnKind::Seconds, "sync_ns", "sync s", |p: &IoPoint| p.sync));
+    all.push(field(ColumnKind::Seconds, "sync_ns", "sync s", |p: &IoPoint| p.sync).optional());
     let beside = |kind, key: &str, heading: &str, rate: fn(&BesideRates) -> f64| {
         let rate = move |p: &IoPoint| p.beside.as_ref().map(rate);
         field(kind, format!("others_a_second.{key}"), heading, rate).optional()
@@ -151,7 +151,8 @@ fn works(points: &[IoPoint]) -> Vec<WorkOnDevice<'_>> {
 fn schedulers(points: &[IoPoint]) -> Table {
     let works = works(points);
     let queue = |kind, key: &str, heading: &str, value: fn(&DeviceQueue) -> Option<f64>| {
-        field(kind, key, heading, move |work: &WorkOnDevice| work.between(value)).ends("least", "most")
+        let between = move |work: &WorkOnDevice| work.between(value);
+        field(kind, key, heading, between).ends("least", "most").optional()
     };
     let fields = [
         name("work", "work", |work: &WorkOnDevice| work.io.to_string()),
@@ -168,7 +169,8 @@ fn schedulers(points: &[IoPoint]) -> Table {
         field(ColumnKind::Count, "most", "most", |work: &WorkOnDevice| {
             let queues = work.schedulers.iter().filter_map(|schedulers| schedulers.queue());
             queues.map(|queue| queue.most).max()
-        }),
+        })
+        .optional(),
     ];
     let mut notes = Vec::new();
     if !works.is_empty() {

@@ -7,6 +7,7 @@ use crate::cli::error::Error;
 use crate::cli::progress::ProgressDisplay;
 use std::process::ExitCode;
 use worstcase_base::interrupt::LastWork;
+use worstcase_base::say;
 use worstcase_bisect::BisectError;
 use worstcase_bisect::bisection::CandidateOutcome;
 use worstcase_bisect::figures;
@@ -20,7 +21,7 @@ const ABORT: u8 = 128;
 /// Runs `--step`.
 pub fn run(args: &BisectArgs, kernel: &str, terminal: &ProgressDisplay) -> Result<ExitCode, Error> {
     let code = answer(args, kernel, terminal).unwrap_or_else(|error| {
-        eprintln!("worstcase: {error}");
+        say!("worstcase: {error}");
         ABORT.saturating_add(error.exit_code())
     });
     Ok(ExitCode::from(code))
@@ -47,15 +48,15 @@ fn answer(args: &BisectArgs, kernel: &str, terminal: &ProgressDisplay) -> Result
     let _interrupted = LastWork::remove(folder.path());
     match bench.measure(kernel, &folder.path().join("run"))? {
         CandidateOutcome::Cannot(why) => {
-            eprintln!("worstcase: skipped, {why}");
+            say!("worstcase: skipped, {why}");
             Ok(SKIP)
         }
         CandidateOutcome::Measured(cells) => {
             let bad = bench.criterion.met(&cells, &[]);
             let measure = bench.criterion.measure();
             match bad.is_empty() {
-                true => eprintln!("worstcase: good, {}", figures::line(&cells, measure)),
-                false => eprintln!("worstcase: bad, {}", figures::line(bad.iter().copied(), measure)),
+                true => say!("worstcase: good, {}", figures::line(&cells, measure)),
+                false => say!("worstcase: bad, {}", figures::line(bad.iter().copied(), measure)),
             }
             Ok(u8::from(!bad.is_empty()))
         }

@@ -8,6 +8,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_base::output::{BegunFolder, OutputFolder, check_may_make, write};
+use worstcase_base::say;
 use worstcase_host::calibrate::{CalibrationRequest, calibrate};
 use worstcase_host::{HostError, MachineFacts};
 use worstcase_lab::payload;
@@ -76,7 +77,7 @@ pub fn run(args: &CalibrateArgs) -> Result<ExitCode, Error> {
         return Ok(ExitCode::SUCCESS);
     }
     print(&terminal(&calibration, Style::of_stdout()))?;
-    eprintln!("worstcase: kept in {}", path.display());
+    say!("worstcase: kept in {}", path.display());
     Ok(ExitCode::SUCCESS)
 }
 

@@ -14,6 +14,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use worstcase_base::duration;
+use worstcase_base::say;
 use worstcase_contract::Nanos;
 use worstcase_contract::loads::LoadSpec;
 use worstcase_host::doctor::{Finding, FindingLevel};
@@ -67,6 +68,7 @@ pub struct CheckArgs {
 
 /// Runs the command.
 pub fn run(args: &CheckArgs, state: &StateFolder) -> Result<ExitCode, Error> {
+    args.output.as_deref().map_or(Ok(()), Run::check_free)?;
     let facts = MachineFacts::of(Path::new("/"));
     let findings = doctor::findings(&facts, args.cpus.as_ref())?;
     let loads = loads(&facts, &FileTree::at(Path::new("/")));
@@ -150,7 +152,7 @@ fn tell(args: &CheckArgs, findings: &[Finding], loads: &[MatteringLoad], length:
     }
     let each = length + grammar::usual(Venue::Host).warmup + START;
     let all = Nanos(each.0.saturating_mul(loads.len() as u64));
-    eprintln!(
+    say!(
         "worstcase: {} loads, {} each: about {}",
         loads.len(),
         duration::about(length),
@@ -158,7 +160,7 @@ fn tell(args: &CheckArgs, findings: &[Finding], loads: &[MatteringLoad], length:
     );
     let width = loads.iter().map(|row| row.load.to_string().len()).max().unwrap_or(0);
     for row in loads {
-        eprintln!("  {:width$}  {}", row.load.to_string(), row.why);
+        say!("  {:width$}  {}", row.load.to_string(), row.why);
     }
     let ill = |finding: &&Finding| matches!(finding.level, FindingLevel::Harmful | FindingLevel::Notice);
     for finding in findings.iter().filter(ill) {
@@ -166,13 +168,13 @@ fn tell(args: &CheckArgs, findings: &[Finding], loads: &[MatteringLoad], length:
             FindingLevel::Harmful => "harmful",
             _ => "notice",
         };
-        eprintln!("worstcase: {level}: {}", finding.what);
+        say!("worstcase: {level}: {}", finding.what);
     }
     if findings.iter().any(|f| ill(&f)) {
         let cpus = args
             .cpus
             .as_ref()
             .map_or(String::new(), |cpus| format!(" --cpus {cpus}"));
-        eprintln!("worstcase: why, and the remedies: worstcase host doctor{cpus}");
+        say!("worstcase: why, and the remedies: worstcase host doctor{cpus}");
     }
 }

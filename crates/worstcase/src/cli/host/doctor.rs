@@ -5,6 +5,7 @@ use crate::cli::error::Error;
 use crate::cli::output::{print, print_json};
 use clap::Args;
 use std::process::ExitCode;
+use worstcase_base::say;
 use worstcase_host::doctor::{Finding, FindingLevel, apply, examine, settable};
 use worstcase_host::facts::FileTree;
 use worstcase_host::journal::{UndoResult, failures};
@@ -75,14 +76,14 @@ fn run_under(findings: &[Finding], args: &DoctorArgs) -> Result<ExitCode, HostEr
     let mut journal = Journal::guarded(&StateFolder::open()?, "worstcase host doctor --apply")?;
     let applied = apply(settable(findings), &FileTree::at(&args.machine.root), &mut journal);
     for outcome in &applied.outcomes {
-        eprintln!("worstcase: {}", outcome.line());
+        say!("worstcase: {}", outcome.line());
     }
     let code = command::run(&args.command);
     drop(applied);
     let undone = journal.finish()?;
     let restored = |outcome: &UndoResult| matches!(outcome, UndoResult::Restored { .. });
     for change in undone.iter().filter(|change| !restored(&change.outcome)) {
-        eprintln!("worstcase: {change}");
+        say!("worstcase: {change}");
     }
     match failures(&undone) {
         0 => Ok(ExitCode::from(code?)),

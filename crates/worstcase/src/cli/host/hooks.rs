@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use worstcase_base::files;
 use worstcase_base::format::{plain, shell};
+use worstcase_base::say;
 use worstcase_host::HostError;
 
 /// Commands, as they are typed.
@@ -80,7 +81,7 @@ pub fn run(command: &[String], option: &str, folder: &Path, facts: &[(&str, Stri
 
 /// Tells lines of a command.
 pub fn tell(lines: &[String]) {
-    lines.iter().for_each(|line| eprintln!("{line}"));
+    lines.iter().for_each(|line| say!("{line}"));
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use worstcase_host::isolate::{IsolationRequest, ObservedEntries, Occupy, observe
 use worstcase_host::{CpuList, HostError, MachineFacts};
 use worstcase_report::isolate::{json, terminal};
 use worstcase_report::terminal::Style;
+use worstcase_results::record::Run;
 
 const HELP: &str = "\
 Examples:
@@ -91,6 +92,7 @@ fn exclude_help() -> String {
 pub fn run(args: &IsolateArgs) -> Result<ExitCode, Error> {
     let facts = MachineFacts::of(Path::new("/"));
     let asked = asked(args, &facts)?;
+    args.output.as_deref().map_or(Ok(()), Run::check_free)?;
     let _begun = args.output.as_deref().map(BegunFolder::at);
     let output = args.output.as_deref().map(new_folder).transpose()?;
     let stop = stop::in_order("telling what was seen until now");

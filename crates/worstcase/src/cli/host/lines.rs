@@ -2,6 +2,7 @@
 
 use super::words;
 use worstcase_base::format::{grouped, micros_exact};
+use worstcase_base::say;
 use worstcase_contract::Nanos;
 use worstcase_contract::Probe;
 use worstcase_host::HostSpec;
@@ -16,7 +17,7 @@ pub(crate) struct Quiet;
 
 impl MeasurementObserver for Quiet {
     fn note(&mut self, note: &str) {
-        eprintln!("worstcase: {note}");
+        say!("worstcase: {note}");
     }
 }
 
@@ -52,18 +53,18 @@ impl MeasurementObserver for ProgressLines {
     fn begin(&mut self, nth: usize, of: usize, spec: &HostSpec) {
         (self.next, self.latest) = (EVERY, None);
         let (title, method) = (words::title(spec), words::method(spec));
-        eprintln!("{nth}/{of} {title}: {method}, for {}", words::amount(spec));
+        say!("{nth}/{of} {title}: {method}, for {}", words::amount(spec));
     }
 
     fn message(&mut self, spec: &HostSpec, message: &Message) {
         if let Some(line) = self.line(spec, message) {
-            eprintln!("  {line}");
+            say!("  {line}");
         }
     }
 
     fn end(&mut self) {
         if let Some(line) = self.latest.take() {
-            eprintln!("  ended at {line}");
+            say!("  ended at {line}");
         }
     }
 }

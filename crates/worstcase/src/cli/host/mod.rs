@@ -28,6 +28,7 @@ use crate::cli::error::Error;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use worstcase_base::say;
 use worstcase_host::restore::left_over;
 use worstcase_host::{CpuList, HostError, StateFolder, guard_process};
 use worstcase_plan::ExperimentPlan;
@@ -128,7 +129,7 @@ pub fn measure(plan: ExperimentPlan, place: &RunPlace) -> Result<ExitCode, Error
 fn settle() {
     match StateFolder::open().and_then(|state| left_over(&state)) {
         Ok(restored) => restore::note(&restored),
-        Err(e) => eprintln!("worstcase: {e}"),
+        Err(e) => say!("worstcase: {e}"),
     }
 }
 

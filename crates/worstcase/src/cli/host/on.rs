@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use worstcase_base::format::{file_name, is_file_name, plain};
 use worstcase_base::output::{BegunFolder, OutputFolder};
+use worstcase_base::say;
 use worstcase_remote::ssh::{RemoteBoard, measure_on};
 use worstcase_remote::{Executable, RemoteError};
 use worstcase_report::machines::{MachineRecords, table};
@@ -48,6 +49,7 @@ pub struct Measured {
 pub fn run(args: &OnArgs, arguments: &[String], output: Option<&Path>) -> Result<ExitCode, Error> {
     let executable = args.executable()?;
     let folder = output.map_or_else(|| folder::new("boards"), Path::to_path_buf);
+    Run::check_free(&folder)?;
     let _begun = BegunFolder::at(&folder);
     OutputFolder::create(&folder).map_err(RemoteError::io(&folder))?;
     for name in &args.boards {
@@ -72,7 +74,7 @@ pub fn run(args: &OnArgs, arguments: &[String], output: Option<&Path>) -> Result
         print(&table(&machines, Style::of_stdout()))?;
     }
     if stop.load(Ordering::Relaxed) {
-        eprintln!("worstcase: ended early, what was taken until then is kept");
+        say!("worstcase: ended early, what was taken until then is kept");
     }
     Ok(ExitCode::from(code))
 }
@@ -116,8 +118,8 @@ impl OnArgs {
             };
             let ended = measure_on(&board, &into, stop);
             match &ended {
-                Ok(_) => eprintln!("worstcase: {name}: kept in {}", into.display()),
-                Err(error) => eprintln!("worstcase: {}", plain(&error.to_string())),
+                Ok(_) => say!("worstcase: {name}: kept in {}", into.display()),
+                Err(error) => say!("worstcase: {}", plain(&error.to_string())),
             }
             Ok(Measured {
                 machine: name.clone(),

@@ -4,6 +4,7 @@ use crate::cli::error::Error;
 use crate::cli::output::print;
 use std::fmt::Write;
 use std::process::ExitCode;
+use worstcase_base::say;
 use worstcase_host::HostError;
 use worstcase_host::restore::Restored;
 
@@ -20,7 +21,7 @@ pub fn run(restored: &Restored) -> Result<ExitCode, Error> {
 /// Says on standard error what another command undid before its own work; nothing, usually.
 pub(crate) fn note(restored: &Restored) {
     for line in describe_left_over(restored).lines() {
-        eprintln!("worstcase: {line}");
+        say!("worstcase: {line}");
     }
 }
 

@@ -20,6 +20,7 @@ use std::sync::atomic::AtomicBool;
 use worstcase_base::ExitKind;
 use worstcase_base::output::BegunFolder;
 use worstcase_base::progress::Silent;
+use worstcase_base::say;
 use worstcase_contract::Nanos;
 use worstcase_host::run::specs::matrix;
 use worstcase_host::run::{HostExecutor, MeasurementObserver};
@@ -180,7 +181,7 @@ fn short(run: &Run) -> Result<usize, Error> {
 fn tell_short(run: &Run) -> Result<(), Error> {
     let short = short(run)?;
     if short > 0 {
-        eprintln!("worstcase: cells of measurements that were ended early stay as they are: {short}");
+        say!("worstcase: cells of measurements that were ended early stay as they are: {short}");
     }
     Ok(())
 }

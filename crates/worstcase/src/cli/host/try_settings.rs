@@ -17,6 +17,7 @@ use worstcase_base::duration;
 use worstcase_base::format::{plain, shell};
 use worstcase_base::output::BegunFolder;
 use worstcase_base::progress::{CountedWork, Progress, Silent};
+use worstcase_base::say;
 use worstcase_base::utc::Utc;
 use worstcase_contract::Nanos;
 use worstcase_contract::loads::LoadSpec;
@@ -112,6 +113,7 @@ pub fn run(args: &TryArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     };
     let names: Vec<&str> = settings.iter().map(String::as_str).collect();
     let folder = args.output.clone().unwrap_or_else(|| folder::new("try"));
+    Run::check_free(&folder)?;
     let begun = BegunFolder::at(&folder);
     let stop = stop::in_order("ending the measurement, and setting the machine back");
     let bar = ProgressDisplay::new();
@@ -127,7 +129,7 @@ pub fn run(args: &TryArgs, state: &StateFolder) -> Result<ExitCode, Error> {
     bar.end();
     let Some(trial) = outcome? else {
         begun.discard();
-        eprintln!("worstcase: ended before the first round was over: nothing is kept, and the machine is as it was");
+        say!("worstcase: ended before the first round was over: nothing is kept, and the machine is as it was");
         return Ok(stop::interrupted());
     };
     match args.json {

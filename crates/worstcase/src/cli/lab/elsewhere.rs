@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use worstcase_base::format::plain;
+use worstcase_base::say;
 use worstcase_kernels::ResolveOptions;
 use worstcase_lab::executor::{LabExecutor, LabRunOptions};
 use worstcase_lab::matrix::LabMatrix;
@@ -84,7 +85,7 @@ impl MatrixMeans<'_> {
             limit: self.limit,
             hosts: ssh::read_hosts(hosts)?,
             version: VERSION,
-            tell: &|line| bar.suspended(|| eprintln!("worstcase: {}", plain(line))),
+            tell: &|line| bar.suspended(|| say!("worstcase: {}", plain(line))),
         };
         Ok(execute(&mut SshExecutor::new(matrix, how), run, bar, self.stop)?)
     }

@@ -25,7 +25,7 @@ use worstcase_results::record::Run;
 pub(super) const HELP: &str = "\
 Examples:
   worstcase lab sensitivity RUN
-  worstcase lab sensitivity RUN --cell 6.1.0-56-amd64.full.shm.wakeup.s1 --seeds 5
+  worstcase lab sensitivity RUN --cell full.shm.wakeup.s1 --seeds 5
 
 One thing is varied at a time: memory, whether the random generator is ready, CPU, speed,
 interval, and phase (other seeds). A maximum that moves by more than a factor of two depends on

@@ -4,6 +4,7 @@ use super::{ShowArgs, ShowError};
 use crate::cli::output::{OutputError, print};
 use std::io::{self, BufWriter, Write};
 use worstcase_base::format::grouped;
+use worstcase_base::say;
 use worstcase_report::plain_histogram::{HistogramColumn, text};
 use worstcase_results::record::{Quantity, Record, Run, SampleRow};
 
@@ -48,7 +49,7 @@ fn samples(run: &Run, records: &[Record]) -> Result<(), ShowError> {
         .filter(|r| r.samples.selection.is_some() && !r.has_samples())
     {
         let (rows, taken) = (grouped(record.samples.rows), grouped(record.accounting.rows()));
-        eprintln!(
+        say!(
             "worstcase: {}: {rows} of {taken} samples are kept, the largest and those around them",
             record.id
         );

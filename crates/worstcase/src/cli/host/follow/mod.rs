@@ -21,6 +21,7 @@ use told::{DeadlineVerdict, KernelNames, document, report, text};
 use worstcase_base::duration;
 use worstcase_base::format::grouped;
 use worstcase_base::progress::Progress;
+use worstcase_base::say;
 use worstcase_contract::Nanos;
 use worstcase_host::HostError;
 use worstcase_host::follow::{FollowTarget, ProgramFacts, SessionEnd, SessionRequest, follow, wanted_wait};
@@ -152,7 +153,7 @@ pub fn run(args: &FollowArgs) -> Result<ExitCode, Error> {
     // What was found is told, even if it cannot be kept.
     let run = run?;
     if let (Some(folder), None) = (&args.output, &run) {
-        eprintln!("worstcase: nothing is kept in {}: no cycle was seen", folder.display());
+        say!("worstcase: nothing is kept in {}: no cycle was seen", folder.display());
     }
     Ok(match (session.end, &judged) {
         (SessionEnd::Asked, _) => stop::interrupted(),

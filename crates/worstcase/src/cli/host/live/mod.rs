@@ -26,6 +26,7 @@ use model::LiveModel;
 use screen::Screen;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use worstcase_base::say;
 use worstcase_contract::Nanos;
 use worstcase_host::HostSpec;
 use worstcase_host::message::Message;
@@ -66,7 +67,7 @@ impl MeasurementObserver for LiveScreen {
         let line = format!("worstcase: {note}");
         match self.view {
             LiveView::Screen(_) => self.notes.push(line),
-            _ => eprintln!("{line}"),
+            _ => say!("{line}"),
         }
     }
 
@@ -75,7 +76,7 @@ impl MeasurementObserver for LiveScreen {
             self.view = match Screen::open(self.stop.clone()) {
                 Ok(screen) => LiveView::Screen(screen),
                 Err(e) => {
-                    eprintln!("worstcase: no live view on this terminal ({e})");
+                    say!("worstcase: no live view on this terminal ({e})");
                     LiveView::Lines(ProgressLines::default())
                 }
             };
@@ -120,7 +121,7 @@ impl Drop for LiveScreen {
     fn drop(&mut self) {
         self.view = LiveView::Closed;
         for note in &self.notes {
-            eprintln!("{note}");
+            say!("{note}");
         }
     }
 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use worstcase_base::duration;
 use worstcase_base::format::{grouped, micros_exact, plain};
+use worstcase_base::say;
 use worstcase_contract::Nanos;
 use worstcase_host::message::Pulse;
 use worstcase_host::watch::{KeptSegment, WatchEvent, WatchObserver, WatchOrder};
@@ -57,7 +58,7 @@ impl Looker {
     /// Says where metrics are.
     pub(crate) fn serves(&self, address: SocketAddr) {
         if !self.quiet {
-            eprintln!("worstcase: metrics are at http://{address}/metrics");
+            say!("worstcase: metrics are at http://{address}/metrics");
         }
     }
 
@@ -69,7 +70,7 @@ impl Looker {
     /// Says where it is kept.
     pub(crate) fn tell_end(&self, folder: &Path) {
         if !self.quiet {
-            eprintln!("worstcase: kept in {}", plain(&folder.display().to_string()));
+            say!("worstcase: kept in {}", plain(&folder.display().to_string()));
         }
     }
 
@@ -78,7 +79,7 @@ impl Looker {
     }
 
     fn say(&self, line: &str) {
-        self.bar.suspend(|| eprintln!("worstcase: {line}"));
+        self.bar.suspend(|| say!("worstcase: {line}"));
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use worstcase_base::output;
+use worstcase_base::say;
 use worstcase_host::HostError;
 use worstcase_host::cpus::stay_off;
 use worstcase_host::http::message::{HttpAnswer, HttpRequest};
@@ -125,7 +126,7 @@ impl Textfile {
                 if is_over || Instant::now() >= next {
                     next = Instant::now() + EVERY;
                     if let Err(e) = output::write(&path, &encoded_metrics(&watched, MetricsForm::Plain)) {
-                        eprintln!("worstcase: cannot write {}: {e}", path.display());
+                        say!("worstcase: cannot write {}: {e}", path.display());
                     }
                 }
                 if is_over {
