@@ -2,7 +2,7 @@
 
 use super::matrix::LabMatrix;
 use super::speed::{LabSpeed, TimedWork};
-use super::{LabError, boot, cell};
+use super::{LabError, boot, cell, warm};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use worstcase_base::cache::Cache;
@@ -13,7 +13,8 @@ use worstcase_results::record::CellId;
 /// Models of a kernel whose models are not known yet: most of Debian's can boot three.
 const USUAL_MODELS: usize = 3;
 
-/// What a snapshot and a result take in the cache, in bytes: measured of Debian's 6.1, 512 MB and 1000 samples.
+/// What a snapshot (warm ones are as large) and a result take in the cache, in bytes: measured of Debian's 6.1, 512 MB and 1000
+/// samples.
 const OF_BOOT: u64 = 95_000_000;
 const OF_CELL: u64 = 100_000;
 
@@ -38,7 +39,7 @@ impl LabAhead {
         jobs: NonZeroUsize,
         is_there: impl Fn(&CellId) -> bool,
     ) -> Result<LabAhead, LabError> {
-        let (mut specs, mut boots) = (Vec::new(), BTreeSet::new());
+        let (mut specs, mut boots, mut warm) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
         for cell in matrix.cells().iter().filter(|cell| !is_there(&cell.entry.id)) {
             let prepared = matrix.subject(cell);
             if !boot::is_cached(cache, prepared) {
@@ -46,9 +47,17 @@ impl LabAhead {
             }
             if !cell::is_cached(cache, &cell::key(prepared, &cell.spec)?) {
                 specs.push(&cell.spec);
+                if warm::can_stop(&prepared.subject.machine) {
+                    warm.insert((prepared.key.as_str(), cell.spec.load.clone()));
+                }
             }
         }
-        Ok(LabAhead::of(boots.len(), &specs, jobs, &LabSpeed::of(cache)))
+        let ahead = LabAhead::of(boots.len(), &specs, jobs, &LabSpeed::of(cache));
+        let of_warm = (warm.len() as u64 * OF_BOOT).min(warm::MOST);
+        Ok(LabAhead {
+            bytes: ahead.bytes + of_warm,
+            ..ahead
+        })
     }
 
     /// What an experiment needs with an empty cache; none if its cells are not known.

@@ -18,7 +18,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
 use worstcase_cell::order::Order;
@@ -29,7 +29,7 @@ use worstcase_plan::VirtualMachine;
 const AREA: &str = worstcase_base::room::WARM;
 
 /// Most that all of them take on the disk, in bytes.
-const MOST: u64 = 8 << 30;
+pub(crate) const MOST: u64 = 8 << 30;
 
 /// The message about a damaged one.
 const AGAIN: &str = "the load is started again";
@@ -43,7 +43,28 @@ pub(crate) fn can_stop(machine: &VirtualMachine) -> bool {
 #[derive(Debug)]
 pub(crate) struct WarmSnapshots {
     cache: Cache,
-    open: Mutex<BTreeMap<String, Arc<Checkpoint>>>,
+    open: InUse<Checkpoint>,
+}
+
+/// What is held as long as somebody uses it: warm machines that no cell is forked from may be removed, so that a run of many
+/// loads keeps the bound.
+#[derive(Debug)]
+struct InUse<T>(Mutex<BTreeMap<String, Weak<T>>>);
+
+impl<T> InUse<T> {
+    fn get(&self, key: &str) -> Option<Arc<T>> {
+        self.lock().get(key).and_then(Weak::upgrade)
+    }
+
+    fn put(&self, key: String, value: T) -> Arc<T> {
+        let value = Arc::new(value);
+        self.lock().insert(key, Arc::downgrade(&value));
+        value
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Weak<T>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl WarmSnapshots {
@@ -51,7 +72,7 @@ impl WarmSnapshots {
     pub(crate) fn new(cache: &Cache) -> WarmSnapshots {
         WarmSnapshots {
             cache: cache.clone(),
-            open: Mutex::default(),
+            open: InUse(Mutex::default()),
         }
     }
 
@@ -67,9 +88,7 @@ impl WarmSnapshots {
             .text(&run.prepared.key)
             .bytes(&order)
             .hex();
-        let known = |open: &BTreeMap<String, Arc<Checkpoint>>| open.get(&key).map(Arc::clone);
-        let open = || self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(there) = known(&open()) {
+        if let Some(there) = self.open.get(&key) {
             return Ok(Some(there));
         }
         loop {
@@ -78,13 +97,12 @@ impl WarmSnapshots {
                 make(run, &order, building)
             })?;
             if let Some(held) = self.cache.hold(AREA, &key)? {
-                let warm = Arc::new(Checkpoint {
+                let warm = Checkpoint {
                     at: Instructions(0),
                     folder,
                     _held: held,
-                });
-                open().insert(key, Arc::clone(&warm));
-                return Ok(Some(warm));
+                };
+                return Ok(Some(self.open.put(key, warm)));
             }
         }
     }
@@ -121,4 +139,20 @@ fn make(run: &CellRun, order: &[u8], building: &Path) -> Result<(), LabError> {
         fs::rename(machine.join(name), &to).map_err(LabError::io(to))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_cell_uses_is_let_go() {
+        let open = InUse(Mutex::default());
+        let used = open.put("shm".into(), 7);
+        drop(open.put("fork".into(), 8));
+        assert_eq!(open.get("shm"), Some(Arc::clone(&used)));
+        assert_eq!(open.get("fork"), None);
+        drop(used);
+        assert_eq!(open.get("shm"), None);
+    }
 }

@@ -153,3 +153,43 @@ fn culprit(span: &Span) -> CodePlace {
     };
     named.unwrap_or_else(common)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::breakdown::testing::sample;
+
+    fn span(what: SpanKind, from: u64, length: u64) -> Span {
+        Span {
+            what,
+            ..Span::unexplained(Nanos(from), Nanos(length), None)
+        }
+    }
+
+    #[test]
+    fn what_takes_a_fifth_is_told_beside_the_path_with_its_own_remedy() {
+        let of = |delay: u64| {
+            let late = sample("voluntary", 100_000 + delay);
+            let spans = [
+                span(SpanKind::Schedule, 0, 100_000),
+                span(SpanKind::NoReschedulePoint, 100_000, delay),
+            ];
+            cause(&late, &spans, Nanos(0), &[])
+        };
+        let told = of(35_000);
+        assert!(
+            told.sentence.starts_with("100 of 135 us are the wake-up path itself"),
+            "{}",
+            told.sentence
+        );
+        assert!(told.sentence.contains(" 35.0 of 135 us: "), "{}", told.sentence);
+        assert!(told.remedy.contains("preempt=full"), "{}", told.remedy);
+        assert_eq!(
+            (told.mechanism, told.length_ns),
+            (Mechanism::WakeUpPath, Nanos(100_000))
+        );
+        let small = of(20_000);
+        assert!(!small.sentence.contains("20.0 of"), "{}", small.sentence);
+        assert!(small.remedy.contains("nothing stands in the way"), "{}", small.remedy);
+    }
+}

@@ -11,9 +11,12 @@ const COLUMN_GAP: &str = "  ";
 pub(crate) struct ColumnGroup {
     /// Its title.
     pub title: String,
-    /// The texts of each row of the table, one for each column.
+    /// The texts of each row of the table, one for each column; none of a row that the group does not have.
     pub cells: Vec<Vec<String>>,
 }
+
+/// In the place of what a group does not have.
+const ABSENT: &str = "-";
 
 /// The table.
 #[derive(Clone, Debug, Default)]
@@ -58,7 +61,11 @@ impl TableGrid {
                 .iter()
                 .map(|group| ColumnGroup {
                     title: group.title.clone(),
-                    cells: group.cells.iter().map(|row| row[from..to].to_vec()).collect(),
+                    cells: group
+                        .cells
+                        .iter()
+                        .map(|row| row.get(from..to).unwrap_or_default().to_vec())
+                        .collect(),
                 })
                 .collect(),
             heading: self.heading.clone(),
@@ -111,7 +118,8 @@ impl TableGrid {
         let titles = groups.iter().map(|g| rule(&g.title, self.group_width(g))).collect();
         let headings = groups.iter().map(|g| self.join(g, &self.columns)).collect();
         let mut lines = vec![line("", titles), line(&self.heading, headings)];
-        for (row, label) in self.labels.iter().enumerate() {
+        let is_there = |row: usize| groups.iter().any(|group| !group.cells[row].is_empty());
+        for (row, label) in self.labels.iter().enumerate().filter(|(row, _)| is_there(*row)) {
             lines.push(line(
                 label,
                 groups.iter().map(|g| self.join(g, &g.cells[row])).collect(),
@@ -123,8 +131,8 @@ impl TableGrid {
     /// One row of a group.
     fn join(&self, group: &ColumnGroup, cells: &[String]) -> String {
         let widths = self.column_widths(group);
-        let padded: Vec<String> = cells
-            .iter()
+        let texts = (0..self.columns.len()).map(|at| cells.get(at).map_or(ABSENT, String::as_str));
+        let padded: Vec<String> = texts
             .zip(widths)
             .zip(&self.is_left)
             .map(|((text, w), is_left)| match is_left {
@@ -136,7 +144,7 @@ impl TableGrid {
     }
 
     fn column_widths(&self, group: &ColumnGroup) -> Vec<usize> {
-        let of_column = |(i, heading)| widest(group.cells.iter().map(|row| &row[i]).chain([heading]));
+        let of_column = |(i, heading)| widest(group.cells.iter().filter_map(|row| row.get(i)).chain([heading]));
         let mut widths: Vec<usize> = self.columns.iter().enumerate().map(of_column).collect();
         // A title with a space on either side.
         let needed = group.title.chars().count() + 2;
@@ -210,6 +218,23 @@ mod tests {
         none     33333
         "#);
         assert_eq!(one.render(120).len(), 3);
+    }
+
+    #[test]
+    fn a_row_stands_where_a_group_has_it() {
+        let mut uneven = grid();
+        uneven.groups[0].cells[1].clear();
+        let beside = uneven.render(100);
+        assert_eq!(
+            beside[3].split_whitespace().collect::<Vec<_>>(),
+            ["rt", "-", "-", "10.0", "-"]
+        );
+        let below = uneven.render(30);
+        assert_eq!(
+            below.iter().filter(|line| line.starts_with("rt")).count(),
+            1,
+            "{below:#?}"
+        );
     }
 
     #[test]

@@ -156,7 +156,7 @@ fn with_names(table: &Table, names: &[usize], width: usize) -> Vec<String> {
                 let found = |label: &Vec<String>| {
                     let is_it = |row: &&Vec<TableValue>| table.text(row, across) == *title && labels_of(row) == *label;
                     let row = rows.iter().copied().find(is_it);
-                    row.map_or_else(|| vec!["-".to_string(); values.len()], cells)
+                    row.map_or_else(Vec::new, cells)
                 };
                 ColumnGroup {
                     title: shortened(title),

@@ -1,6 +1,6 @@
 //! `worstcase verdict`, as users and scripts type it.
 
-use crate::fixture::{host_raw, host_result, plan, plan_of, write};
+use crate::fixture::{host_raw, host_result, plan, plan_of, results, write};
 use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -59,6 +59,21 @@ fn a_percentile_is_within_a_limit_that_the_maximum_exceeds() {
         .assert()
         .code(10)
         .stdout(contains("too few samples bear it").and(contains("of every cell 10 000 (p99.9)")));
+}
+
+#[test]
+fn a_run_that_is_not_whole_is_gone_on_with() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run");
+    let run = Run::create(&path, plan()).unwrap();
+    results()[..2].iter().for_each(|result| run.write_cell(result).unwrap());
+    drop(run);
+    let next = contains("what was not measured yet").and(contains(format!("--output {}\n", path.display())));
+    verdict(&path)
+        .args(["--criterion", "1s"])
+        .assert()
+        .code(10)
+        .stdout(next);
 }
 
 #[test]
