@@ -32,7 +32,7 @@ fn more_samples(run: &JudgedRun) -> Option<NextStep> {
     let (criterion, _) = run.view.verdicts.as_ref().filter(|_| run.is(Outcome::Inconclusive))?;
     let percentile = criterion.percentile?;
     let is_borne = |r: &Record| percentile.borne_by(r.accounting.taken());
-    if run.view.records.iter().all(is_borne) {
+    if !run.is_whole() || run.view.records.iter().all(is_borne) {
         return None;
     }
     let enough = SEEDS.max(criterion.min_seeds as u64).max(seeds(run));
@@ -47,7 +47,7 @@ fn more_samples(run: &JudgedRun) -> Option<NextStep> {
 fn more_seeds(run: &JudgedRun) -> Option<NextStep> {
     let (criterion, _) = run.view.verdicts.as_ref().filter(|_| run.is(Outcome::Inconclusive))?;
     let enough = SEEDS.max(criterion.min_seeds as u64);
-    if seeds(run) >= criterion.min_seeds as u64 {
+    if !run.is_whole() || seeds(run) >= criterion.min_seeds as u64 {
         return None;
     }
     let command = run.again("seeds", |e| e.parts[0].seeds = Seeds::to(enough as u32))?;
@@ -89,7 +89,7 @@ fn compared(run: &JudgedRun) -> Option<NextStep> {
 /// As many seeds as a comparison of its subjects needs.
 fn seeds_to_compare(run: &JudgedRun) -> Option<NextStep> {
     let subjects = distinct(run.view.records.iter().map(|r| r.subject.id())).len();
-    if subjects < 2 || seeds(run) >= COMPARED {
+    if !run.is_whole() || subjects < 2 || seeds(run) >= COMPARED {
         return None;
     }
     let command = run.again("seeds", |e| e.parts[0].seeds = Seeds::to(10))?;

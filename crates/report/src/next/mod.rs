@@ -106,6 +106,11 @@ impl JudgedRun<'_> {
         self.outcome == Some(outcome)
     }
 
+    /// Whether all that was planned is measured.
+    fn is_whole(&self) -> bool {
+        self.view.records.len() >= self.view.plan.cells.len()
+    }
+
     /// Whether another preemption model could help: some cause is one that models differ in, or none is told.
     fn may_be_of_the_model(&self) -> bool {
         let differs = |cause: &Mechanism| {
@@ -156,8 +161,7 @@ impl JudgedRun<'_> {
 
 /// What was planned and not measured; the run's own command goes on with it.
 fn the_rest(run: &JudgedRun) -> Option<NextStep> {
-    let is_whole = run.view.records.len() >= run.view.plan.cells.len();
-    (!is_whole && run.outcome.is_some()).then(|| NextStep::new("what was not measured yet", run.view.to_go_on()))
+    (!run.is_whole() && run.outcome.is_some()).then(|| NextStep::new("what was not measured yet", run.view.to_go_on()))
 }
 
 /// A page of it: the pictures and breakdowns in one file.
