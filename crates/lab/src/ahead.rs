@@ -47,9 +47,7 @@ impl LabAhead {
             }
             if !cell::is_cached(cache, &cell::key(prepared, &cell.spec)?) {
                 specs.push(&cell.spec);
-                if warm::can_stop(&prepared.subject.machine) {
-                    warm.insert((prepared.key.as_str(), cell.spec.load.clone()));
-                }
+                warm.extend(warm::to_make(cache, prepared, &cell.spec)?);
             }
         }
         let ahead = LabAhead::of(boots.len(), &specs, jobs, &LabSpeed::of(cache));

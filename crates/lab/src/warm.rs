@@ -14,6 +14,7 @@ use super::checkpoint::{Checkpoint, PAGES, STATE};
 use super::fork::Course;
 use super::machine;
 use super::plugin_log;
+use super::prepared::Prepared;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use worstcase_base::cache::Cache;
 use worstcase_base::digest::Digest;
 use worstcase_cell::order::Order;
-use worstcase_contract::Instructions;
+use worstcase_contract::{CellSpec, Instructions};
 use worstcase_plan::VirtualMachine;
 
 /// The area of the cache.
@@ -83,11 +84,9 @@ impl WarmSnapshots {
 
     /// The one from which this cell is forked, from the cache or made; none if its machine has none.
     pub(crate) fn obtain(&self, run: &CellRun) -> Result<Option<Arc<Checkpoint>>, LabError> {
-        let Some(order) = until_warm(run)? else { return Ok(None) };
-        let key = Digest::new("worstcase-warm/1")
-            .text(&run.prepared.key)
-            .bytes(&order)
-            .hex();
+        let Some((key, order)) = until_warm(run.prepared, run.spec)? else {
+            return Ok(None);
+        };
         if let Some(there) = self.open.get(&key) {
             return Ok(Some(there));
         }
@@ -108,15 +107,24 @@ impl WarmSnapshots {
     }
 }
 
-/// The order for the machine until it is warm.
-fn until_warm(run: &CellRun) -> Result<Option<Vec<u8>>, LabError> {
-    match cell::order(run.prepared, run.spec)? {
-        Order::Measure(cell, machine) if machine.stops_when_warm => {
-            let order = Order::Measure(cell.until_warm(), machine).encode();
-            order.map(Some).map_err(|e| LabError::Request(e.to_string()))
-        }
-        _ => Ok(None),
+/// The one that a cell is forked from and that the cache does not have yet, by its key.
+pub(crate) fn to_make(cache: &Cache, prepared: &Prepared, spec: &CellSpec) -> Result<Option<String>, LabError> {
+    let warm = until_warm(prepared, spec)?;
+    Ok(warm.map(|(key, _)| key).filter(|key| !cache.path(AREA, key).exists()))
+}
+
+/// The key of a cell's warm machine, and the order for the machine until it is warm.
+fn until_warm(prepared: &Prepared, spec: &CellSpec) -> Result<Option<(String, Vec<u8>)>, LabError> {
+    let Order::Measure(cell, machine) = cell::order(prepared, spec)? else {
+        return Ok(None);
+    };
+    if !machine.stops_when_warm {
+        return Ok(None);
     }
+    let order = Order::Measure(cell.until_warm(), machine).encode();
+    let order = order.map_err(|e| LabError::Request(e.to_string()))?;
+    let key = Digest::new("worstcase-warm/1").text(&prepared.key).bytes(&order).hex();
+    Ok(Some((key, order)))
 }
 
 fn make(run: &CellRun, order: &[u8], building: &Path) -> Result<(), LabError> {

@@ -82,6 +82,11 @@ impl ReportView<'_> {
         self.plan.command(self.dir)
     }
 
+    /// A command about it.
+    pub(crate) fn about(&self, command: &str) -> Vec<String> {
+        vec!["worstcase".into(), command.into(), self.dir.display().to_string()]
+    }
+
     /// The command that measures the missing cells.
     pub fn to_go_on(&self) -> Vec<String> {
         self.plan.to_go_on(self.dir)

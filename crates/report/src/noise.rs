@@ -145,15 +145,10 @@ pub(super) fn lab_table(view: &ReportView) -> Table {
     let units = units(records().map(|r| &r.subject)).join(", ");
     let title = format!("noise: gaps in a thread that never sleeps, and their time, a second; the longest ({units})");
     let has_gaps = |r: &Record| r.accounting.gaps().is_some_and(|gaps| gaps.gaps > 0) && is_worth_explaining(r);
-    let command = [
-        "worstcase".to_string(),
-        "explain".into(),
-        view.dir.display().to_string(),
-    ];
     let notes = match view.records.iter().any(has_gaps) {
         true => vec![
             String::new(),
-            format!("What came in them, and who sent it: {}", shell(&command)),
+            format!("What came in them, and who sent it: {}", shell(&view.about("explain"))),
         ],
         false => Vec::new(),
     };

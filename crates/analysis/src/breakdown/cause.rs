@@ -67,10 +67,10 @@ pub(crate) fn cause_in_words<'a>(
         said += &format!(" {}", sentence::sentence(beside, words));
     }
     let to_mend = beside.as_ref().unwrap_or(&cause);
-    let of_path = (floor, to_mend.total);
+    let times = (floor, to_mend.total);
     Cause {
         sentence: said + &sentence::choice(sample, spans),
-        remedy: remedy::remedy(sample, to_mend.mechanism, to_mend.longest, of_path, peers),
+        remedy: remedy::remedy(sample, to_mend.mechanism, to_mend.longest, times, peers),
         mechanism: cause.mechanism,
         function: Some(cause.at.function).filter(|f| !f.is_empty()),
         caller: cause.at.caller,

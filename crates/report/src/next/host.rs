@@ -5,6 +5,7 @@ use worstcase_contract::Nanos;
 use worstcase_contract::loads::LoadSpec;
 use worstcase_plan::{CellLength, CpuList, Experiment, PlannedSubject, PreemptChoice, Subjects, Venue, VirtualMachine};
 use worstcase_results::record::{CAPTURES, Record};
+use worstcase_results::stats::Percentile;
 use worstcase_results::verdict::Outcome;
 
 pub(super) const RULES: [NextRule; 12] = [
@@ -31,7 +32,7 @@ const KERNEL: &str = "debian:6.12";
 
 fn as_root(run: &JudgedRun) -> Option<NextStep> {
     run.view.records.iter().find(|r| r.is_refused_real_time())?;
-    let command = run.again("root", |_| ())?;
+    let command = run.anew("root", |_| ())?;
     let command = ["sudo".to_string()].into_iter().chain(command).collect();
     Some(NextStep::new("the same as a real-time thread", command))
 }
@@ -46,10 +47,14 @@ fn with_load(run: &JudgedRun) -> Option<NextStep> {
     Some(NextStep::new("the same at work: this was an idle machine", command))
 }
 
-/// A minute and ten thousand samples of each CPU, where that is what a PASS lacks.
+/// A minute and ten thousand samples of each CPU, or as many as the percentile needs, where that is what a PASS lacks.
 fn longer(run: &JudgedRun) -> Option<NextStep> {
     let (criterion, _) = run.view.verdicts.as_ref().filter(|_| run.is(Outcome::Inconclusive))?;
-    let short = |r: &&Record| r.awaits_timer() && r.accounting.taken() < criterion.min_samples;
+    let needed = criterion
+        .percentile
+        .map_or(0, Percentile::bearing)
+        .max(criterion.min_samples);
+    let short = |r: &&Record| r.awaits_timer() && r.accounting.taken() < needed;
     let early = |r: &&Record| r.awaits_timer() && r.observation_time() < criterion.min_time;
     let records = run.view.records.iter();
     let period = records
@@ -57,7 +62,7 @@ fn longer(run: &JudgedRun) -> Option<NextStep> {
         .map(|r| r.cell.period_ns)
         .max()?;
     // A tenth more: some periods are missed.
-    let samples = criterion.min_samples.saturating_mul(period) / 10 * 11;
+    let samples = needed.saturating_mul(period) / 10 * 11;
     let time = Nanos(samples.max(criterion.min_time.0).div_ceil(1_000_000_000) * 1_000_000_000);
     let command = run.again("longer", |e| e.parts[0].timing.length = Some(CellLength::Time(time)))?;
     Some(NextStep::new("long enough for a PASS", command))

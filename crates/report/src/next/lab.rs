@@ -5,7 +5,7 @@ use worstcase_analysis::explain::is_worth_explaining;
 use worstcase_base::distinct;
 use worstcase_plan::{CellLength, PreemptChoice, Seeds};
 use worstcase_results::record::{Record, SubjectId};
-use worstcase_results::verdict::Outcome;
+use worstcase_results::verdict::{Outcome, bears};
 
 pub(super) const RULES: [NextRule; 8] = [
     the_rest,
@@ -31,8 +31,7 @@ fn seeds(run: &JudgedRun) -> u64 {
 fn more_samples(run: &JudgedRun) -> Option<NextStep> {
     let (criterion, _) = run.view.verdicts.as_ref().filter(|_| run.is(Outcome::Inconclusive))?;
     let percentile = criterion.percentile?;
-    let is_borne = |r: &Record| percentile.borne_by(r.accounting.taken());
-    if !run.is_whole() || run.view.records.iter().all(is_borne) {
+    if run.view.records.iter().all(|r| bears(r, percentile)) {
         return None;
     }
     let enough = SEEDS.max(criterion.min_seeds as u64).max(seeds(run));
@@ -47,7 +46,7 @@ fn more_samples(run: &JudgedRun) -> Option<NextStep> {
 fn more_seeds(run: &JudgedRun) -> Option<NextStep> {
     let (criterion, _) = run.view.verdicts.as_ref().filter(|_| run.is(Outcome::Inconclusive))?;
     let enough = SEEDS.max(criterion.min_seeds as u64);
-    if !run.is_whole() || seeds(run) >= criterion.min_seeds as u64 {
+    if seeds(run) >= criterion.min_seeds as u64 {
         return None;
     }
     let command = run.again("seeds", |e| e.parts[0].seeds = Seeds::to(enough as u32))?;
@@ -89,7 +88,7 @@ fn compared(run: &JudgedRun) -> Option<NextStep> {
 /// As many seeds as a comparison of its subjects needs.
 fn seeds_to_compare(run: &JudgedRun) -> Option<NextStep> {
     let subjects = distinct(run.view.records.iter().map(|r| r.subject.id())).len();
-    if !run.is_whole() || subjects < 2 || seeds(run) >= COMPARED {
+    if subjects < 2 || seeds(run) >= COMPARED {
         return None;
     }
     let command = run.again("seeds", |e| e.parts[0].seeds = Seeds::to(10))?;

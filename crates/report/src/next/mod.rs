@@ -133,11 +133,16 @@ impl JudgedRun<'_> {
 
     /// A command about this run.
     fn about(&self, command: &str) -> Vec<String> {
-        vec!["worstcase".into(), command.into(), self.run()]
+        self.view.about(command)
     }
 
-    /// The same experiment once more, with a change; a study cannot be changed.
+    /// The same experiment once more, with a change, once it is whole; a study cannot be changed.
     fn again(&self, name: &str, change: impl FnOnce(&mut Experiment)) -> Option<Vec<String>> {
+        self.is_whole().then(|| self.anew(name, change)).flatten()
+    }
+
+    /// The same before that.
+    fn anew(&self, name: &str, change: impl FnOnce(&mut Experiment)) -> Option<Vec<String>> {
         let plan = self.view.plan;
         if plan.study.is_some() || plan.experiment.parts.len() != 1 {
             return None;

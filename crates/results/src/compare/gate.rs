@@ -92,15 +92,7 @@ pub fn gate(baseline: &Side, run: &Side, mapped: &[MappedSubjects], limits: &Gat
         .across
         .iter()
         .map(|(cell, _)| alone(ComparedSide::A, cell, NOT_ONE_UNIT));
-    let is_there = |u: &Unmatched| run.subjects.iter().any(|subject| subject.id() == u.subject);
-    let of_other = missing.into_iter().map(|u| match is_there(&u) {
-        true if u.why == NO_SUBJECT => Unmatched {
-            why: "the run's subject of this name was compared with another (--map)".into(),
-            ..u
-        },
-        _ => u,
-    });
-    cells.extend(of_other.chain(across).map(not_compared));
+    cells.extend(missing.into_iter().chain(across).map(not_compared));
     cells.sort_by(|x, y| {
         (y.outcome, y.size())
             .partial_cmp(&(x.outcome, x.size()))

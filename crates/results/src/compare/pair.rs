@@ -53,6 +53,9 @@ pub struct Unmatched {
     pub why: String,
 }
 
+/// Of a cell whose subject both sides have.
+const PAIRED_ELSEWHERE: &str = "the other side's subject of this name is compared with another (--map)";
+
 /// Of a cell of A.
 pub(super) const NO_SUBJECT: &str = "its subject is not in B";
 
@@ -78,7 +81,11 @@ pub fn pair<'a>(a: &'a Side, b: &'a Side, mapped: &[MappedSubjects], only: bool)
     for cell in &a.cells {
         let Some((_, other)) = subjects.iter().find(|(of_a, _)| *of_a == cell.subject) else {
             if !only {
-                pairing.unmatched.push(alone(ComparedSide::A, cell, NO_SUBJECT));
+                let why = match b.subject(&cell.subject) {
+                    Some(_) => PAIRED_ELSEWHERE,
+                    None => NO_SUBJECT,
+                };
+                pairing.unmatched.push(alone(ComparedSide::A, cell, why));
             }
             continue;
         };
@@ -100,6 +107,7 @@ pub fn pair<'a>(a: &'a Side, b: &'a Side, mapped: &[MappedSubjects], only: bool)
         let paired = |subject: &SubjectId| subjects.iter().any(|(_, of_b)| of_b == subject);
         let why = match paired(&cell.subject) {
             false if only => continue,
+            false if a.subject(&cell.subject).is_some() => PAIRED_ELSEWHERE,
             false => "its subject is not in A",
             true if has_partner(a, cell, &subjects) => continue,
             true => "not in A",

@@ -87,7 +87,7 @@ worstcase_base::errors! {
         #[error("{} holds a run already; choose another folder, or add --resume to measure what it lacks", .0.display())]
         Begun(PathBuf) => Usage,
         /// The folder has a run, and the command cannot go on with one.
-        #[error("{} holds a run already; choose another folder with --output", .0.display())]
+        #[error("{} holds a run already: name another folder with --output", .0.display())]
         Taken(PathBuf) => Usage,
         /// The folder has no run to go on with.
         #[error("{} holds no run to go on with; leave --resume out to begin one", .0.display())]

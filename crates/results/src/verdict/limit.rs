@@ -87,8 +87,8 @@ impl PercentileBounds {
     /// Of a cell; nothing without samples. With too few for this percentile it is at least what a lower one is.
     pub(super) fn of(record: &Record, percentile: Percentile) -> Option<PercentileBounds> {
         let summary = record.summary(Quantity::Latency)?;
-        if !percentile.borne_by(summary.period_count()) {
-            let borne = |lower: &Percentile| *lower < percentile && lower.borne_by(summary.period_count());
+        if !bears(record, percentile) {
+            let borne = |lower: &Percentile| *lower < percentile && bears(record, *lower);
             let lower = Percentile::ALL.into_iter().rev().find(borne)?;
             return Some(PercentileBounds {
                 highest: u64::MAX,
@@ -112,6 +112,12 @@ impl PercentileBounds {
             highest: summary.max_ns,
         })
     }
+}
+
+/// Whether a cell has enough samples for a percentile.
+pub fn bears(record: &Record, percentile: Percentile) -> bool {
+    let summary = record.summary(Quantity::Latency);
+    summary.is_some_and(|summary| percentile.borne_by(summary.period_count()))
 }
 
 impl AskedLimit {

@@ -13,7 +13,7 @@ pub use above::PeriodsAbove;
 pub(crate) use doubts::another_model;
 pub use doubts::{STEAL_ALLOWED, interference, lost};
 pub use evidence::Evidence;
-pub use limit::{AskedLimit, LimitError};
+pub use limit::{AskedLimit, LimitError, bears};
 
 use crate::record::{CellEntry, Quantity, Record, SubjectId, Venue};
 use crate::stats::Percentile;

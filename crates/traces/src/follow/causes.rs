@@ -243,10 +243,10 @@ impl Tally {
             .into_iter()
             .map(|(place, (cycles, longest, times))| {
                 let stats = &self.parts[place as usize];
-                let with_longest = stats.longest.as_ref().map(|(_, cycle)| cycle);
-                let kept = || self.slowest.iter().chain(with_longest);
-                let of_part = with_longest.filter(|_| stats.longest.as_ref().is_some_and(|(sum, _)| *sum == longest));
-                let worst = kept().find(|cycle| cycle.times == times).or(of_part).cloned();
+                let with_part = stats.longest.as_ref();
+                let mut kept = self.slowest.iter().chain(with_part.map(|(_, cycle)| cycle));
+                let with_longest = with_part.filter(|(sum, _)| *sum == longest).map(|(_, cycle)| cycle);
+                let worst = kept.find(|cycle| cycle.times == times).or(with_longest).cloned();
                 LateCause {
                     cause: stats.cause.clone(),
                     cycles,

@@ -144,15 +144,20 @@ impl Trace {
 /// Twelve cycles of 1000, of which one contains what `one` does with the trace at its beginning; the cycle then goes on at the
 /// instant that it returns.
 fn cycles(request: FollowRequest, one: impl Fn(Trace, u64) -> (Trace, u64)) -> Followed {
+    all_cycles(request, |nth, trace, at| match nth {
+        6 => one(trace, at),
+        _ => (trace, at),
+    })
+}
+
+/// The same of each cycle, which are numbered from 1.
+fn all_cycles(request: FollowRequest, each: impl Fn(u64, Trace, u64) -> (Trace, u64)) -> Followed {
     let mut trace = Trace::new(request).switch(500, CTL, false);
     let mut at = 600;
     for nth in 1..=12_u64 {
         let due = nth * 1_000;
         trace = trace.sleeps(at, due);
-        at = due + 130;
-        if nth == 6 {
-            (trace, at) = one(trace, at);
-        }
+        (trace, at) = each(nth, trace, due + 130);
     }
     trace
         .call(at, Sysno::clock_nanosleep, [1, 1, 0, 0])
@@ -563,6 +568,25 @@ fn a_mutex_held_by_a_preempted_thread_is_named_with_who_preempts() {
     assert!(advice(&cause.cause).unwrap().contains("PTHREAD_PRIO_INHERIT"));
     let worst = cause.worst.as_ref().unwrap();
     assert_eq!(worst.times.index, 5);
+}
+
+#[test]
+fn the_worst_cycle_of_a_cause_is_the_latest_and_not_that_with_its_longest_part() {
+    let followed = all_cycles(with_deadline(), |nth, trace, at| {
+        let (by_hog, own) = match nth {
+            4 => (350, 0),
+            8 => (340, 200),
+            _ => return (trace, at),
+        };
+        let trace = trace.switch(at, HOG, false).switch(at + by_hog, CTL, true);
+        (trace, at + by_hog + own)
+    });
+    adds_up(&followed);
+    let cause = &followed.causes[0];
+    assert_eq!((followed.late, cause.cycles, cause.longest), (2, 2, Nanos(350)));
+    let worst = cause.worst.as_ref().unwrap();
+    assert_eq!(worst.times.response(), followed.slowest[0].times.response());
+    assert!(worst.times.response() > Nanos(600), "{:?}", worst.times);
 }
 
 #[test]

@@ -7,7 +7,7 @@
 use crate::cli::error::Error;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -67,8 +67,7 @@ fn answer() {
 /// A line, below what a terminal shows of Ctrl-C or of a progress bar.
 fn say(line: &str) {
     let begin = if std::io::stderr().is_terminal() { "\n" } else { "" };
-    // Nobody may be there to read it.
-    let _ = writeln!(std::io::stderr(), "{begin}worstcase: {line}");
+    say!("{begin}worstcase: {line}");
 }
 
 /// From now on a signal asks for an orderly end by the value that is given; `words` say what is done then.
@@ -95,7 +94,7 @@ pub(crate) fn tells_what_is_kept(run: &Run) -> LastWork {
         let is_measured = |entry: &std::fs::DirEntry| !entry.file_name().to_string_lossy().starts_with('.');
         let kept = std::fs::read_dir(cells).map_or(0, |entries| entries.flatten().filter(is_measured).count());
         let command = if kept == 0 { begin } else { go_on };
-        let _ = writeln!(std::io::stderr(), "worstcase: {}", kept_of(kept, of, &command));
+        say!("worstcase: {}", kept_of(kept, of, &command));
     })
 }
 

@@ -1,12 +1,12 @@
 //! `worstcase compare`, as users type it.
 
-use crate::fixture::{ensemble, write_cells};
+use crate::fixture::{ensemble, of_model, write_cells};
 use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
 use std::path::{Path, PathBuf};
 use worstcase_plan::NOT_ONE_UNIT;
-use worstcase_results::record::{CellId, CellResult};
+use worstcase_results::record::CellResult;
 
 fn worstcase(arguments: &[&str], paths: &[&Path]) -> Command {
     let mut command = Command::cargo_bin("worstcase").unwrap();
@@ -166,23 +166,7 @@ fn subjects_find_each_other() {
 
 #[test]
 fn two_words_find_the_subjects_that_differ_in_nothing_else() {
-    let of = |label: &str, model: &str| {
-        let mut results = ensemble(label, "shm", 1..=4, 1.0);
-        for result in &mut results {
-            result.record.subject.preempt.asked = Some(model.to_string());
-            result.record.id = CellId::new(
-                &result.record.subject.id(),
-                "shm",
-                "wakeup",
-                result.record.cell.seed,
-                None,
-            );
-        }
-        results
-            .iter()
-            .map(crate::fixture::refitted)
-            .collect::<Vec<CellResult>>()
-    };
+    let of = of_model;
     let (_one, one) = kept(&[of("6.1", "none"), of("6.12", "none"), of("6.12", "full")].concat());
     let found = json(&["--subject", "6.1", "--with", "6.12"], &[&one]);
     assert_eq!(

@@ -331,6 +331,16 @@ pub fn ensemble(label: &str, load: &str, seeds: std::ops::RangeInclusive<u64>, f
     seeds.map(cell).collect()
 }
 
+/// Four seeds of `shm` on a kernel with this preemption model.
+pub fn of_model(label: &str, model: &str) -> Vec<CellResult> {
+    let mut results = ensemble(label, "shm", 1..=4, 1.0);
+    for CellResult { record, .. } in &mut results {
+        record.subject.preempt.asked = Some(model.to_string());
+        record.id = CellId::new(&record.subject.id(), "shm", "wakeup", record.cell.seed, None);
+    }
+    results.iter().map(refitted).collect()
+}
+
 /// The same with a samples file of what its record has become, and that file's digests.
 pub fn refitted(result: &CellResult) -> CellResult {
     let mut record = result.record.clone();

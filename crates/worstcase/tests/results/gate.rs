@@ -1,6 +1,6 @@
 //! `worstcase gate`, as CI types it.
 
-use crate::fixture::{ensemble, host_raw, latencies, on_cpu, raw, result, spec, subject, write_cells};
+use crate::fixture::{ensemble, host_raw, latencies, of_model, on_cpu, raw, result, spec, subject, write_cells};
 use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -126,6 +126,11 @@ fn what_is_missing_or_not_alike_is_no_pass() {
         .stdout(contains("6.1.full: fork, wakeup  INCONCLUSIVE  not in the run"));
     let new = contains("not in the baseline, so not judged: 6.1.full: fork, wakeup");
     GateFolders::new(&shm, &both).gate().assert().code(0).stdout(new);
+    let models = ["full", "none"].map(|model| of_model("6.1", model)).concat();
+    let elsewhere = contains("the other side's subject of this name is compared with another (--map)");
+    let both_models = GateFolders::new(&models, &models);
+    let mapped = both_models.gate().args(["--map", "6.1.full=6.1.none"]).assert();
+    mapped.code(10).stdout(elsewhere);
     let mut slower = shm.clone();
     slower.iter_mut().for_each(|r| r.record.cell.period_ns = 1_000_000);
     let unlike = contains("not measured alike: period 251 us against 1 ms");

@@ -263,6 +263,20 @@ fn kernels_of_the_lab_are_in_the_order_of_their_versions() {
 }
 
 #[test]
+fn of_one_kernel_it_is_told_what_differs() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, factor) in [("one", 1.0), ("two", 1.5)] {
+        let mut results = ensemble("6.1.0-56-amd64", "shm", 1..=3, factor);
+        results
+            .iter_mut()
+            .for_each(|r| r.record.subject.kernel.version = name.into());
+        write_cells(&dir.path().join(name), &results);
+    }
+    let said = " us on 6.1.0-56-amd64, with build of the kernel ";
+    history(dir.path()).assert().success().stdout(contains(said));
+}
+
+#[test]
 fn small_steps_of_kernels_are_told_as_none() {
     let of = |factor: f64| {
         let dir = tempfile::tempdir().unwrap();

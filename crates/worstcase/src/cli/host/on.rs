@@ -53,7 +53,7 @@ pub fn run(args: &OnArgs, arguments: &[String], output: Option<&Path>) -> Result
     let _begun = BegunFolder::at(&folder);
     OutputFolder::create(&folder).map_err(RemoteError::io(&folder))?;
     for name in &args.boards {
-        Run::check_begun(&folder.join(file_of(name)), false)?;
+        Run::check_free(&folder.join(file_of(name)))?;
     }
     let stop = stop::in_order("ending the measurements, and fetching what was taken");
     let mut machines = Vec::new();

@@ -319,7 +319,7 @@ impl Trying<'_> {
         let matrix = matrix(&plan.experiment)?;
         let cells = matrix.tasks().into_iter().flat_map(|task| task.cells).collect();
         let dir = self.folder.join(stage).join(&variant.name);
-        Run::check_begun(&dir, false)?;
+        Run::check_free(&dir)?;
         let run = Run::create(&dir, RunPlan::new(plan, cells))?;
         Ok((run, HostExecutor::new(matrix, self.state, Box::new(Unwatched))))
     }

@@ -1,9 +1,9 @@
 //! What a pipe is told: a line every ten seconds, also while nothing is finished.
 
 use super::count::ProgressCount;
-use std::io::Write;
 use std::sync::{Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
+use worstcase_base::say;
 
 /// How often it is looked whether a line is due.
 const LOOK: Duration = Duration::from_secs(2);
@@ -26,6 +26,5 @@ pub(super) fn tell(counted: Weak<Mutex<ProgressCount>>) {
 }
 
 pub(super) fn say(line: &str) {
-    // Nobody may be there to read it.
-    let _ = writeln!(std::io::stderr(), "worstcase: {line}");
+    say!("worstcase: {line}");
 }

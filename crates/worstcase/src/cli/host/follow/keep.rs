@@ -30,14 +30,8 @@ impl KeptPlace {
     pub fn of(args: &FollowArgs) -> Result<Option<KeptPlace>, Error> {
         let (folder, scratch) = match (&args.output, args.deadline) {
             (None, None) => return Ok(None),
-            (Some(folder), _) if Run::check_begun(folder, false).is_err() => {
-                let taken = format!(
-                    "{} holds a run already: name another folder with --output",
-                    folder.display()
-                );
-                return Err(HostError::Argument(taken).into());
-            }
             (Some(folder), _) => {
+                Run::check_free(folder)?;
                 Run::check_place(folder)?;
                 (folder.clone(), None)
             }
