@@ -56,6 +56,9 @@ pub struct Unmatched {
 /// Of a cell whose subject both sides have.
 const PAIRED_ELSEWHERE: &str = "the other side's subject of this name is compared with another (--map)";
 
+/// Of a cell that both sides have, and what follows it.
+pub(super) const UNLIKE: &str = "not measured alike";
+
 /// Of a cell of A.
 pub(super) const NO_SUBJECT: &str = "its subject is not in B";
 
@@ -183,7 +186,7 @@ fn unlike(a: &Side, of_a: &SeedGroup, b: &Side, of_b: &SeedGroup) -> Option<Stri
         x != y && (*of_foreign || !foreign) && (*of_program || !program)
     };
     let (what, x, y, ..) = differences.into_iter().find(differs)?;
-    Some(format!("not measured alike: {what} {x} against {y}"))
+    Some(format!("{UNLIKE}: {what} {x} against {y}"))
 }
 
 fn method(how: &CellConditions) -> String {

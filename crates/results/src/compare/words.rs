@@ -3,7 +3,7 @@
 
 use super::across::{RankedCell, ranked};
 use super::change::{MeasureChange, Pair};
-use super::pair::{ComparedSide, MappedSubjects, NO_SUBJECT, Unmatched, pair};
+use super::pair::{ComparedSide, MappedSubjects, NO_SUBJECT, UNLIKE, Unmatched, pair};
 use super::{CompareError, Replicates, Side};
 use crate::stats::many::benjamini_hochberg;
 use serde::Serialize;
@@ -108,7 +108,7 @@ pub struct SideComparison {
     pub tests: usize,
 }
 
-/// Why no cell has a partner: what all differ in, or the reason of the first.
+/// Why no cell has a partner: what all differ in, or the reason of one that both sides have, or of the first.
 fn nothing_in_common(unmatched: &[Unmatched]) -> Option<String> {
     let differ = |what: &str, of: fn(&Unmatched) -> String| {
         let on = |side| distinct(unmatched.iter().filter(|u| u.side == side).map(of));
@@ -124,7 +124,8 @@ fn nothing_in_common(unmatched: &[Unmatched]) -> Option<String> {
             Some(format!("{differ}; name those that belong together with --map A=B"))
         })
         .or_else(|| {
-            let first = unmatched.first()?;
+            let unlike = unmatched.iter().find(|u| u.why.starts_with(UNLIKE));
+            let first = unlike.or(unmatched.first())?;
             Some(format!("{}, {}: {}", first.subject, first.how.name(), first.why))
         })
 }

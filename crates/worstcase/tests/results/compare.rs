@@ -202,6 +202,11 @@ fn what_has_no_partner_is_listed() {
         kept(&ensemble("6.1", "idle", 1..=4, 1.0)),
         kept(&ensemble("6.1", "fork", 1..=4, 1.0)),
     );
+    let mut longer = ensemble("6.1", "fork", 1..=4, 1.0);
+    longer.iter_mut().for_each(|r| r.record.cell.period_ns = 1_000_000);
+    let ((_both, both), (_longer, longer)) = (kept(&two(1..=4)[0]), kept(&longer));
+    let unlike = contains("6.1.full, fork, wakeup: not measured alike: period 251 us against 1 ms");
+    worstcase(&[], &[&both, &longer]).assert().code(2).stderr(unlike);
     let why = "no cell of the one side compares with one of the other: no load in common, idle against fork;";
     let one_line = contains(why).and(contains('\n').count(1));
     worstcase(&[], &[&x, &y]).assert().code(2).stdout("").stderr(one_line);
