@@ -102,9 +102,16 @@ impl RepeatableCell {
         RecordedCell::of(record, additions, qemus, options)?.ready(record, &options.cache, limit)
     }
 
-    /// What ran around each of these samples (indices in the record), in the order of `samples`.
-    pub fn replay(&mut self, cache: &Cache, samples: &[usize], counted: Counted) -> Result<Vec<Execution>, LabError> {
-        let replay = replay::replay(cache, &self.run(), &self.raw, &self.kernel, samples, counted)?;
+    /// What ran around each of these samples (indices in the record), in the order of `samples`, beginning `lead` before it was
+    /// due.
+    pub fn replay(
+        &mut self,
+        cache: &Cache,
+        samples: &[usize],
+        lead: Instructions,
+        counted: Counted,
+    ) -> Result<Vec<Execution>, LabError> {
+        let replay = replay::replay(cache, &self.run(), &self.raw, &self.kernel, samples, lead, counted)?;
         self.kernel.code.add_modules(replay.modules);
         Ok(replay.executions)
     }

@@ -1,6 +1,7 @@
 //! From a record back to the machine that gave it, and its replay.
 
 use super::error::ExplainError;
+use crate::breakdown::frames::begins_with_interrupts_off;
 use crate::breakdown::lines::SourceLines;
 use crate::cycle::{self, CycleBreakdown, CycleSubject};
 use crate::debuginfo::LineOrigin;
@@ -19,7 +20,7 @@ use worstcase_lab::additions::Additions;
 use worstcase_lab::again::{RecordedCell, RepeatableCell};
 use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::qemu::Qemus;
-use worstcase_lab::replay::{Counted, LONGEST_BLOCK};
+use worstcase_lab::replay::{Counted, LEAD, LONGEST_BLOCK, LONGEST_LEAD};
 use worstcase_results::record::{FollowedProgram, Record, Run, SampleRow, SubjectMachine};
 
 /// The name of the code that the kernel gives every program.
@@ -214,7 +215,13 @@ impl<'a> PreparedReplay<'a> {
         // A file that does not fit is told before the replay, which takes long.
         let kernel = origin.kernel(&self.again)?;
         let places: Vec<usize> = rows.iter().map(|(place, _)| *place).collect();
-        let executions = self.again.replay(cache, &places, counted)?;
+        let mut executions = self.again.replay(cache, &places, LEAD, counted)?;
+        for (execution, place) in executions.iter_mut().zip(&places) {
+            if begins_with_interrupts_off(execution, self.again.symbols()) {
+                let longer = self.again.replay(cache, &[*place], LONGEST_LEAD, counted)?;
+                *execution = longer.into_iter().next().expect("one for each sample");
+            }
+        }
         Ok(Replayed {
             executions,
             lines: Box::new(origin.with_modules(kernel, &self.again)),

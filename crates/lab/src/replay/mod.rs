@@ -29,8 +29,12 @@ use worstcase_contract::symbols::SymbolTable;
 use worstcase_contract::window::ask::Windows;
 use worstcase_contract::window::log::{self, Log};
 
-/// How long before the due time a window begins by default: longer than interrupts stay off.
+/// How long before the due time a window begins by default: longer than interrupts stay off, mostly.
 pub const LEAD: Instructions = Instructions(200_000);
+
+/// How long before it begins where that does not show who switched interrupts off. The sample before is mostly nearer, where
+/// they were on.
+pub const LONGEST_LEAD: Instructions = Instructions(20_000_000);
 
 /// Limit in instructions for the windows of one replay: the log's steps, about one for every five instructions, are
 /// held in memory.
@@ -70,8 +74,8 @@ pub struct ReplayResult {
     pub modules: Symbols,
 }
 
-/// Runs the cell again and gives what ran around each of `samples` (indices into the record's samples). `raw` is the cell's
-/// result; if the replay gives anything else, that is an error, and no execution is returned.
+/// Runs the cell again and gives what ran around each of `samples` (indices into the record's samples), from `lead` before it was
+/// due. `raw` is the cell's result; if the replay gives anything else, that is an error, and no execution is returned.
 ///
 /// An execution takes some MiB: for all samples of a cell use [`replay_each`].
 pub fn replay(
@@ -80,11 +84,12 @@ pub fn replay(
     raw: &RawResult,
     kernel: &KernelSymbols,
     samples: &[usize],
+    lead: Instructions,
     counted: Counted,
 ) -> Result<ReplayResult, LabError> {
     let mut found: HashMap<usize, Execution> = HashMap::new();
     let mips = run.prepared.subject.mips;
-    let wanted = wanted(raw, samples, LEAD, mips).map_err(|why| LabError::Stamps(cell::describe(run), why))?;
+    let wanted = wanted(raw, samples, lead, mips).map_err(|why| LabError::Stamps(cell::describe(run), why))?;
     let each = |sample, execution, _: &Symbols| {
         found.insert(sample, execution);
         Ok(())

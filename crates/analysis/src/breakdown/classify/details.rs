@@ -21,7 +21,7 @@ impl LabClassifier<'_> {
         let (start, end) = (first.start, last.end);
         match &mut stretch.kind {
             SpanKind::IrqsOff { off, on, by } => {
-                let mark = self.last_before(start + 1, FrameEvent::IrqsOff);
+                let mark = self.walk.interrupts_off_by(start);
                 *off = mark.map(|m| self.place_of(m, roles::is_flag_helper));
                 *by = mark.map_or(OffBy::NotSeen, |m| off_by(self.walk, m));
                 let after = self.walk.marks_within(start, self.points.sample);

@@ -1,6 +1,8 @@
 use crate::breakdown::build::{Explanation, LabSurroundings, tell};
+use crate::breakdown::frames::begins_with_interrupts_off;
 use crate::breakdown::spans::Mechanism;
 use crate::breakdown::testing::{SyntheticMachine, USER, sample};
+use worstcase_lab::execution::{Execution, Symbols};
 
 const SLEEPS: [(&str, u64); 4] = [("", USER), ("do_nanosleep", 9), ("schedule", 9), ("__schedule", 9)];
 
@@ -135,4 +137,47 @@ fn a_timer_is_put_off_for_as_long_as_the_interrupt_before_was_at_timers() {
     let told = after_many_timers(60_000);
     assert_eq!(told.breakdown.time_in("timers held back").0, 0);
     assert!(told.breakdown.time_in("interrupt pending").0 >= 59_000);
+}
+
+/// A timer is due while interrupts are off, and a function switched them off once more before; the window begins there, or at the
+/// beginning.
+fn due_with_interrupts_off(is_cut: bool) -> (Execution, Symbols) {
+    let mut m = SyntheticMachine::in_user(7, "writer");
+    m.park(1, &SLEEPS).work(100).syscall().sti().call("shrink_folio_list");
+    m.cli().work(1_000);
+    let within = m.steps();
+    // What finds interrupts off leaves them off.
+    m.call("__slab_free")
+        .cli()
+        .work(10)
+        .ret()
+        .work(50)
+        .due()
+        .work(700)
+        .sti();
+    m.timer_entry().call("hrtimer_interrupt").call("__hrtimer_run_queues");
+    m.call("hrtimer_wakeup").call("try_to_wake_up").calls("resched_curr", 3);
+    m.ret().ret().ret().ret();
+    m.call("preempt_schedule_irq").call("__schedule");
+    m.switch(1, "probe", "x").work(2).ret().ret();
+    m.sysret().work(10).read_clock();
+    m.execution_from(if is_cut { within } else { 0 })
+}
+
+#[test]
+fn who_finds_interrupts_off_did_not_switch_them_off() {
+    for is_cut in [false, true] {
+        let (execution, symbols) = due_with_interrupts_off(is_cut);
+        assert_eq!(begins_with_interrupts_off(&execution, &symbols), is_cut);
+        let sample = sample("full", execution.latency.0);
+        let told = tell(&execution, &symbols, &(), sample, &LabSurroundings::default()).unwrap();
+        let cause = told.breakdown.cause();
+        assert_eq!(cause.mechanism, Mechanism::InterruptsOff, "{}", cause.sentence);
+        assert_eq!(
+            cause.function.as_deref(),
+            Some("shrink_folio_list"),
+            "{}",
+            cause.sentence
+        );
+    }
 }

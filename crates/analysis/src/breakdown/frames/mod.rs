@@ -129,7 +129,36 @@ pub(crate) fn walk_with_names(execution: &Execution, names: &CodeNames, user: &[
     walker(revealed).run().finish()
 }
 
+/// Whether a window begins in a stretch without interrupts, or what may be one, that goes on when the sample is due: nothing in it
+/// tells how that began.
+pub fn begins_with_interrupts_off(execution: &Execution, symbols: &Symbols) -> bool {
+    let walk = walk(execution, symbols);
+    let due = execution.due.0;
+    walk.at(due).is_some_and(|at| at.irqs != Some(true)) && !walk.shows_interrupts_on(due)
+}
+
 impl WindowWalk {
+    /// Whether anything before an instruction shows that interrupts were on: user code, an interrupt, or that they are switched on.
+    /// That they are switched off does not: that is done where they are off, too.
+    pub(crate) fn shows_interrupts_on(&self, before: u64) -> bool {
+        let kind = |stack| self.stacks.frame(stack).kind;
+        let tells = |mark: &FrameMark| match mark.what {
+            FrameEvent::IrqsOn => true,
+            FrameEvent::IrqsOff => matches!(kind(mark.stack), FrameKind::Interrupt | FrameKind::Syscall),
+            FrameEvent::Enter(_) | FrameEvent::PreemptOn => false,
+        };
+        let mut marks = self.marks.iter().take_while(|mark| mark.count < before);
+        let mut intervals = self.intervals.iter().take_while(|i| i.start < before);
+        marks.any(tells) || intervals.any(|i| kind(i.stack) == FrameKind::User)
+    }
+
+    /// What last switched interrupts off, at an instruction or before it, unless they may have been off then.
+    pub(crate) fn interrupts_off_by(&self, at: u64) -> Option<&FrameMark> {
+        let before = self.marks_within(0, at + 1);
+        let last = before.iter().rev().find(|mark| mark.what == FrameEvent::IrqsOff);
+        last.filter(|mark| self.shows_interrupts_on(mark.count + 1))
+    }
+
     /// The interval that holds an instruction.
     pub fn at(&self, count: u64) -> Option<&StackInterval> {
         let after = self.intervals.partition_point(|i| i.start <= count);

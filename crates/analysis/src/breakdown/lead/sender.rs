@@ -148,9 +148,8 @@ impl<'a> InterruptSender<'a> {
             offset_ns: Some((mark.count as i64 - from as i64) << self.execution.shift),
             ..place(&self.walk, mark.stack, is_flag_helper).0
         };
-        let before = self.walk.marks_within(0, start + 1).iter().rev();
         let after = self.walk.marks_within(end, self.other.count.0).iter();
-        let off = before.clone().find(|m| m.what == FrameEvent::IrqsOff);
+        let off = self.walk.interrupts_off_by(start);
         SpanKind::IrqsOff {
             by: off.map_or(OffBy::NotSeen, |mark| off_by(&self.walk, mark)),
             off: off.map(place),
