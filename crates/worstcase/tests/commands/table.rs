@@ -139,6 +139,13 @@ pub static ROWS: &[Row] = &[
         0,
         "kept in out-",
     ),
+    small(
+        Lab,
+        "worstcase lab run --kernel debian:6.18,debian:7.2 --preempt full --probe hackbench:2x25x100+pipes",
+        &[("2x25x100", "1x1x1"), ("--load idle ", ""), ("0.2", "0.01")],
+        0,
+        "kept in out-",
+    ),
     not(
         "worstcase lab run --kernel debian:6.12 --program ./control",
         "a program of the user's own, to be compiled first; test followed has one",
