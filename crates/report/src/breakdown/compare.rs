@@ -1,7 +1,7 @@
 //! Two breakdowns side by side, as two tables.
 
 use crate::compare::figures::signed_exact;
-use crate::style::WIDTH;
+use crate::style::{WIDTH, wrapped};
 use crate::table::terminal::figures;
 use crate::table::{ColumnKind, Table, field, name};
 use worstcase_analysis::breakdown::Breakdown;
@@ -31,13 +31,12 @@ pub fn terminal(left: &Breakdown, right: &Breakdown) -> String {
 }
 
 pub(crate) fn side_by_side([left, right]: [Side; 2], tables: &[Table]) -> String {
-    let mut out = vec![
-        format!("left:  {}", left.0),
-        format!("       {}", left.1),
-        format!("right: {}", right.0),
-        format!("       {}", right.1),
-        String::new(),
-    ];
+    let mut out = Vec::new();
+    for (lead, (what, sentence)) in [("left:  ", left), ("right: ", right)] {
+        out.push(format!("{lead}{what}"));
+        out.extend(wrapped("       ", &sentence));
+    }
+    out.push(String::new());
     for table in tables {
         out.extend(figures(table, WIDTH));
         out.push(String::new());

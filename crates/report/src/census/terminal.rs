@@ -54,7 +54,7 @@ pub fn cell(findings: &Findings, style: Style) -> String {
     }
     let non_preemptible = findings.of_kind(Kind::NonPreemptible);
     out.push(String::new());
-    out.push(style.bold("non-preemptible, by length"));
+    out.push(style.bold("non-preemptible, by length") + " (a bar grows by one step as the number doubles)");
     out.extend(histogram(&non_preemptible.sum.histogram));
     for kind in findings.kinds.iter().filter(|k| k.sum.count > 0) {
         let told = if kind.sum.kind == non_preemptible.sum.kind {

@@ -80,7 +80,7 @@ fn one_cell() {
         net: without the interrupts and soft interrupts in them
         higher priority: threads of the probe's priority or a higher one; non-preemptible holds them, too
 
-        non-preemptible, by length
+        non-preemptible, by length (a bar grows by one step as the number doubles)
               2.05..4.10                 1  ████████████████████████████████████████
               4.10..8.19                 0
               8.19..16.4                 0

@@ -20,6 +20,8 @@ use worstcase_results::record::SubjectId;
 /// A comparison, ready to be shown.
 #[derive(Debug)]
 pub struct ShownComparison<'a> {
+    /// The runs of both sides, as they are called.
+    pub runs: [String; 2],
     /// The first side.
     pub a: &'a Side,
     /// The second.
@@ -31,9 +33,14 @@ pub struct ShownComparison<'a> {
 }
 
 impl ShownComparison<'_> {
-    /// The heading of a side: the subject, if a subject is compared, and the question.
+    /// The heading of a side: its runs, the subject, if a subject is compared, and the question.
     fn head(&self, which: ComparedSide) -> String {
-        let side = if which == ComparedSide::A { self.a } else { self.b };
+        let [of_a, of_b] = &self.runs;
+        let (side, runs) = if which == ComparedSide::A {
+            (self.a, of_a)
+        } else {
+            (self.b, of_b)
+        };
         let of = |cell: &'_ Compared| match which {
             ComparedSide::A => cell.pair.a.clone(),
             ComparedSide::B => cell.pair.b.clone(),
@@ -45,10 +52,10 @@ impl ShownComparison<'_> {
         };
         let compared = distinct(compared.into_iter().chain(self.comparison.across.iter().map(across)));
         let subject = side.subjects.iter().find(|s| compared == [s.id()]);
-        subject.map_or_else(
-            || side.title.clone(),
-            |subject| format!("{}; {}", row_label(subject), side.title),
-        )
+        match subject {
+            Some(subject) => format!("{runs}: {}; {}", row_label(subject), side.title),
+            None => format!("{runs}: {}", side.title),
+        }
     }
 
     /// The number of changed cells, in words.
@@ -116,11 +123,14 @@ impl ShownComparison<'_> {
             format!(
                 "A, B: the median over the {noun} of each {one}'s value. difference, ratio: Hodges-Lehmann over the {noun}."
             ),
-            format!(
-                "better, worse: exact {} over the {noun}, p at most {LEVEL} after Benjamini and Hochberg's correction for {} tests.",
-                test_names(&self.comparison.cells),
-                self.comparison.tests
-            ),
+            match self.comparison.tests {
+                0 => "better, worse: not said, since nothing could be tested.".to_string(),
+                tests => format!(
+                    "better, worse: exact {} over the {noun}, p at most {LEVEL} after Benjamini and Hochberg's correction for {}.",
+                    test_names(&self.comparison.cells),
+                    counted(tests as u64, "test")
+                ),
+            },
         ];
         if replicates == Some(Replicates::SeedsOfOneRun) {
             notes.push(

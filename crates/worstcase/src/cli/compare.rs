@@ -78,7 +78,12 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Error> {
     let comparison = compare(&a, &b, &mapped, only)?;
     let worst = worsening(&comparison).filter(|c| a.in_lab(&c.pair.a) && b.in_lab(&c.pair.b));
     let worst = worst.filter(|c| args.explain || is_explained(&c.pair.how.probe));
+    let called = |runs: &[PathBuf]| {
+        let names: Vec<String> = runs.iter().map(|run| run.display().to_string()).collect();
+        names.join(", ")
+    };
     let shown = ShownComparison {
+        runs: [called(of_a), called(of_b)],
         a: &a,
         b: &b,
         comparison: &comparison,

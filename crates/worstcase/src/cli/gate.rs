@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use worstcase_base::format::shell;
 use worstcase_base::output;
 use worstcase_report::gate::{ShownGate, json, junit, markdown, terminal};
-use worstcase_report::terminal::Style;
+use worstcase_report::terminal::{Style, fitted};
 use worstcase_results::compare::gate::gate;
 use worstcase_results::compare::judged::{GateLimits, LEVEL};
 use worstcase_results::compare::side::SeedResult;
@@ -170,7 +170,7 @@ pub fn run(args: &GateArgs) -> Result<ExitCode, GateError> {
     }
     print(&match args.json {
         true => json::document(&shown),
-        false => terminal::lines(&shown, Style::of_stdout()),
+        false => fitted(&terminal::lines(&shown, Style::of_stdout())),
     })?;
     Ok(ExitCode::from(Outcome::exit_code(outcome)))
 }
