@@ -139,6 +139,7 @@ const ROLES: &[(NamePattern, FunctionRole)] = &[
     (Is("posix_timer_fn"), FunctionRole::Wake),
     (Is("alarm_timer_callback"), FunctionRole::Wake),
     (Is("timerfd_tmrproc"), FunctionRole::Wake),
+    (Is("rtc_pie_update_irq"), FunctionRole::Wake),
     (Is("try_to_wake_up"), FunctionRole::TryToWake),
     (Is("resched_curr"), FunctionRole::Resched),
     (Is("__resched_curr"), FunctionRole::Resched),
@@ -466,6 +467,7 @@ mod tests {
         );
         assert_eq!(role("finish_task_switch.isra.0"), Some(FunctionRole::SwitchWork));
         assert_eq!(role("handle_softirqs.constprop.0"), Some(FunctionRole::SoftIrq));
+        assert_eq!(role("rtc_pie_update_irq"), Some(FunctionRole::Wake));
         assert_eq!(role("schedule_timeout"), None);
         assert_eq!(role("__schedule"), Some(FunctionRole::Schedule));
         assert!(is_helper("_raw_spin_lock_irqsave") && is_helper("preempt_schedule_common"));
