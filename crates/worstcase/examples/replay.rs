@@ -80,6 +80,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         &raw,
         &symbols,
         &worst[..1.min(worst.len())],
+        LEAD,
         Counted::Nothing,
     )?
     .executions;

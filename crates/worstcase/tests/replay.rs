@@ -23,7 +23,7 @@ use worstcase_lab::execution::{Execution, Symbols};
 use worstcase_lab::matrix::LabMatrix;
 use worstcase_lab::payload;
 use worstcase_lab::qemu::Qemus;
-use worstcase_lab::replay::{Counted, LEAD, replay, replay_each};
+use worstcase_lab::replay::{Counted, LEAD, LONGEST_LEAD, replay, replay_each};
 use worstcase_lab::symbols::KernelSymbols;
 use worstcase_lab::{LabError, matrix};
 use worstcase_plan::{Arch, CpuModel, PlannedCell, VirtualMachine};
@@ -224,7 +224,7 @@ fn the_worst_sample_shows_what_delayed_it() {
         let worst = (0..raw.record.samples.len())
             .max_by_key(|i| raw.record.samples[*i].latency)
             .unwrap();
-        let execution = &replay(&options.cache, run, raw, kernel, &[worst], Counted::Nothing)
+        let execution = &replay(&options.cache, run, raw, kernel, &[worst], LEAD, Counted::Nothing)
             .unwrap()
             .executions[0];
         let seen = functions(execution, &kernel.code);
@@ -256,7 +256,7 @@ fn the_worst_sample_shows_what_delayed_it() {
 #[test]
 fn slower_machines_and_signals_too() {
     with_cell(cell(250, Probe::Response), |options, run, raw, kernel| {
-        let executions = replay(&options.cache, run, raw, kernel, &[7, 3], Counted::Nothing)
+        let executions = replay(&options.cache, run, raw, kernel, &[7, 3], LEAD, Counted::Nothing)
             .unwrap()
             .executions;
         assert_eq!(executions.len(), 2);
@@ -267,6 +267,21 @@ fn slower_machines_and_signals_too() {
             assert!(execution.latency.0 - counted.0 < 4, "due to the instruction");
             assert!(ends_in_clock_read(execution));
         }
+    });
+}
+
+/// A longer lead begins at the sample before, and what follows is the same.
+#[test]
+fn a_longer_lead_shows_what_was_before() {
+    with_cell(cell(1000, Probe::Wakeup), |options, run, raw, kernel| {
+        let [short, long] = [LEAD, LONGEST_LEAD].map(|lead| {
+            let mut replay = replay(&options.cache, run, raw, kernel, &[7], lead, Counted::Nothing).unwrap();
+            replay.executions.remove(0)
+        });
+        let begin = |execution: &Execution| execution.steps[0].count;
+        let lead = short.due.0 - begin(&long).0;
+        assert!(begin(&long) < begin(&short) && lead < 251_000, "{lead}");
+        assert!(path(&short) == path(&long));
     });
 }
 
@@ -298,7 +313,7 @@ fn goes_on_from_checkpoints(mut planned: PlannedCell) {
         std::fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
         let cache = Cache::at(folder.path().join("cache"));
         let told = || {
-            let executions = replay(&cache, run, raw, kernel, &[3, 500, 999], Counted::Nothing)
+            let executions = replay(&cache, run, raw, kernel, &[3, 500, 999], LEAD, Counted::Nothing)
                 .unwrap()
                 .executions;
             executions.iter().map(path).collect::<Vec<_>>()
@@ -310,7 +325,7 @@ fn goes_on_from_checkpoints(mut planned: PlannedCell) {
         assert!(count >= 1, "{load}: {count}");
         assert!(told() == whole, "{load}");
         for (sample, whole) in [3, 500, 999].into_iter().zip(&whole) {
-            let part = replay(&cache, run, raw, kernel, &[sample], Counted::Nothing)
+            let part = replay(&cache, run, raw, kernel, &[sample], LEAD, Counted::Nothing)
                 .unwrap()
                 .executions
                 .remove(0);
@@ -357,8 +372,11 @@ fn costs_are_counted_beside_everything_else() {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         std::fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
         let cache = Cache::at(folder.path().join("cache"));
-        let executions =
-            |samples: &[usize], counted| replay(&cache, run, raw, kernel, samples, counted).unwrap().executions;
+        let executions = |samples: &[usize], counted| {
+            replay(&cache, run, raw, kernel, samples, LEAD, counted)
+                .unwrap()
+                .executions
+        };
         // Which samples' paths have all of these instructions depends on the kernel's version.
         let samples: Vec<usize> = (440..460).collect();
         let has = |execution: &Execution, codes: &[&[u8]]| {
@@ -409,7 +427,16 @@ fn another_execution_is_refused() {
             change(&mut other);
             let none = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
             std::fs::set_permissions(none.path(), Permissions::from_mode(0o755)).unwrap();
-            replay(&Cache::at(none.path()), run, &other, kernel, &[5], Counted::Nothing).unwrap_err()
+            replay(
+                &Cache::at(none.path()),
+                run,
+                &other,
+                kernel,
+                &[5],
+                LEAD,
+                Counted::Nothing,
+            )
+            .unwrap_err()
         };
         let error = refused(&|other| other.record.samples[5].latency.0 += 1);
         assert!(matches!(error, LabError::Contradicted(..)), "{error}");
