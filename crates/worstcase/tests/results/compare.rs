@@ -151,8 +151,13 @@ fn subjects_find_each_other() {
         .unwrap()
         .stdout;
     let words = String::from_utf8(words).unwrap();
-    assert!(words.starts_with("A: 6.1 full; "), "{words}");
-    assert!(words.contains("\nB: 6.12 full; "), "{words}");
+    let run = both.display();
+    assert!(words.starts_with(&format!("A: {run}: 6.1 full; ")), "{words}");
+    assert!(words.contains(&format!("\nB: {run}: 6.12 full; ")), "{words}");
+    assert!(
+        words.contains("\nbetter, worse: not said"),
+        "four seeds are too few: {words}"
+    );
     let crossed = json(&["--map", "6.1.full=6.12.full"], &[&both, &both]);
     assert_eq!(crossed["cells"].as_array().unwrap().len(), 2);
     // A word of a version is not the beginning of another.

@@ -317,7 +317,7 @@ fn a_foreign_run_compares_with_one_of_worstcase() {
         "{said}"
     );
     assert!(
-        said.contains("B: theirs unknown cyclictest; imported, measured by cyclictest"),
+        said.contains("B: theirs: theirs unknown cyclictest; imported, measured by cyclictest"),
         "{said}"
     );
     // Fewer samples are another measurement: a maximum grows with their number.
