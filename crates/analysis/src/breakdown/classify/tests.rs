@@ -26,13 +26,17 @@ fn told(function: &str, leave: impl FnOnce(&mut SyntheticMachine)) -> Explanatio
 }
 
 /// The probe's timer interrupts a thread that gives way at once.
-fn preempted_by_the_probe(mut m: SyntheticMachine, preempt: &str) -> Explanation {
+fn gives_way_to_the_probe(m: &mut SyntheticMachine) {
     m.timer_entry().call("hrtimer_interrupt").call("__hrtimer_run_queues");
     m.call("hrtimer_wakeup").call("try_to_wake_up").calls("resched_curr", 3);
     m.ret().ret().ret().ret();
     m.call("preempt_schedule_irq").call("__schedule");
     m.switch(1, "probe", "x").work(2).ret().ret();
     m.sysret().work(10).read_clock();
+}
+
+fn preempted_by_the_probe(mut m: SyntheticMachine, preempt: &str) -> Explanation {
+    gives_way_to_the_probe(&mut m);
     let (execution, symbols) = m.execution();
     let sample = sample(preempt, execution.latency.0);
     tell(&execution, &symbols, &(), sample, &LabSurroundings::default()).unwrap()
@@ -155,12 +159,7 @@ fn due_with_interrupts_off(is_cut: bool) -> (Execution, Symbols) {
         .due()
         .work(700)
         .sti();
-    m.timer_entry().call("hrtimer_interrupt").call("__hrtimer_run_queues");
-    m.call("hrtimer_wakeup").call("try_to_wake_up").calls("resched_curr", 3);
-    m.ret().ret().ret().ret();
-    m.call("preempt_schedule_irq").call("__schedule");
-    m.switch(1, "probe", "x").work(2).ret().ret();
-    m.sysret().work(10).read_clock();
+    gives_way_to_the_probe(&mut m);
     m.execution_from(if is_cut { within } else { 0 })
 }
 
