@@ -60,8 +60,21 @@ pub fn check(kernel: &Kernel) -> Result<(), KernelError> {
 pub fn lacking(config: &KernelConfig, arch: Arch) -> Vec<String> {
     let lacking = of(arch).filter(|(option, _)| !config.has(option));
     lacking
+        .chain(lacking_of_dynamic(config))
         .map(|(option, purpose)| format!("CONFIG_{option} ({purpose})"))
         .collect()
+}
+
+/// What a kernel whose preemption model is chosen at boot must have, to tell which is in force: 6.15 and later have no SCHED_DEBUG.
+fn lacking_of_dynamic(config: &KernelConfig) -> Option<(&'static str, &'static str)> {
+    let is_off = |option: &&str| match *option {
+        "SCHED_DEBUG" => config.get(option) == Some("n"),
+        _ => !config.has(option),
+    };
+    let is_dynamic = config.has("PREEMPT_DYNAMIC") && !config.has("PREEMPT_RT");
+    let off = ["DEBUG_FS", "SCHED_DEBUG"].into_iter().find(is_off);
+    off.filter(|_| is_dynamic)
+        .map(|option| (option, "the preemption model in force"))
 }
 
 #[cfg(test)]
@@ -92,5 +105,27 @@ mod tests {
         assert_eq!(said.matches("CONFIG_").count(), 3, "{said}");
         assert!(said.contains("CONFIG_DEVTMPFS (/dev)") && said.contains("CONFIG_PCI") && !said.contains('\n'));
         check(&Kernel::for_tests()).unwrap();
+    }
+
+    #[test]
+    fn a_kernel_of_several_models_must_tell_which_is_in_force() {
+        let own: String = of(Arch::X86)
+            .map(|(option, _)| format!("CONFIG_{option}=y\n"))
+            .collect();
+        let said = |more: &str| with(&format!("{own}CONFIG_PREEMPT_DYNAMIC=y\n{more}")).map_err(|e| e.to_string());
+        let debugfs = "CONFIG_DEBUG_FS=y\n";
+        assert!(
+            said("")
+                .unwrap_err()
+                .contains("CONFIG_DEBUG_FS (the preemption model in force)")
+        );
+        let silent = said(&format!("{debugfs}# CONFIG_SCHED_DEBUG is not set\n")).unwrap_err();
+        assert!(
+            silent.contains("CONFIG_SCHED_DEBUG (") && !silent.contains("CONFIG_DEBUG_FS"),
+            "{silent}"
+        );
+        said(&format!("{debugfs}CONFIG_SCHED_DEBUG=y\n")).unwrap();
+        said(debugfs).unwrap();
+        said("CONFIG_PREEMPT_RT=y\n").unwrap();
     }
 }
