@@ -106,8 +106,7 @@ impl<'a> HostPlace<'a> {
 
 /// A function's name without what the compiler made of it.
 pub(crate) fn base(name: &str) -> &str {
-    let name = roles::whole(name);
-    name.split_once('.').map_or(name, |(own, _)| own)
+    roles::in_source(roles::whole(name))
 }
 
 /// A thread's name without its number and CPU: all kworkers are one.

@@ -202,9 +202,14 @@ const ROLES: &[(NamePattern, FunctionRole)] = &[
     (Is("do_idle"), FunctionRole::Idle),
 ];
 
+/// A function's name in the source: the compiler makes `.isra.0`, `.constprop.0`, `.part.0` of it.
+pub(crate) fn in_source(name: &str) -> &str {
+    name.split_once('.').map_or(name, |(own, _)| own)
+}
+
 /// The role of a function, if it has one. Suffixes of the compiler (`.isra.0`, `.constprop.0`) do not matter.
 pub(crate) fn role(name: &str) -> Option<FunctionRole> {
-    let name = name.split_once('.').map_or(name, |(own, _)| own);
+    let name = in_source(name);
     let fits = |n: &NamePattern| match n {
         Is(whole) => name == *whole,
         Begins(start) => name.starts_with(start),
@@ -277,7 +282,7 @@ pub(crate) fn came_by_entry_of_all<'f>(ran: impl Iterator<Item = &'f str>) -> Ve
 
 /// Whether a function of arm64 handles what CPUs send each other.
 pub(crate) fn handles_calls_of_cpus(name: &str) -> bool {
-    ["ipi_handler", "do_handle_IPI"].contains(&name)
+    ["ipi_handler", "do_handle_IPI"].contains(&in_source(name))
 }
 
 /// Whether an interrupt's entry belongs to one vector, and goes on in an entry that many vectors share.
@@ -374,14 +379,13 @@ pub(crate) fn is_queue(name: &str) -> bool {
         "run_posix_cpu_timers",
         "tasklet_action_common",
     ];
-    let stem = name.trim_start_matches('_');
-    let stem = stem.split_once('.').map_or(stem, |(own, _)| own);
+    let stem = in_source(name.trim_start_matches('_'));
     QUEUES.contains(&stem) || role(name) == Some(FunctionRole::TimerQueue)
 }
 
 /// Whether a queue jumps to a function, so that the queue is not among the function's callers.
 pub(crate) fn is_jumped_to_by_queue(name: &str) -> bool {
-    name == "sched_ttwu_pending"
+    in_source(name) == "sched_ttwu_pending"
 }
 
 /// Whether a function that a queue calls is the queue's own helper, and no requested work.
@@ -432,7 +436,7 @@ pub(crate) fn system_call(name: &str) -> Option<&str> {
         "ksys_",
     ]
     .iter()
-    .find_map(|start| name.strip_prefix(start))?;
+    .find_map(|start| in_source(name).strip_prefix(start))?;
     Some(
         RENAMED
             .iter()
@@ -468,6 +472,8 @@ mod tests {
         assert_eq!(role("finish_task_switch.isra.0"), Some(FunctionRole::SwitchWork));
         assert_eq!(role("handle_softirqs.constprop.0"), Some(FunctionRole::SoftIrq));
         assert_eq!(role("rtc_pie_update_irq"), Some(FunctionRole::Wake));
+        assert!(handles_calls_of_cpus("do_handle_IPI.isra.0") && is_queue("tasklet_action_common.isra.0"));
+        assert_eq!(system_call("__se_sys_read.constprop.0"), Some("read"));
         assert_eq!(role("schedule_timeout"), None);
         assert_eq!(role("__schedule"), Some(FunctionRole::Schedule));
         assert!(is_helper("_raw_spin_lock_irqsave") && is_helper("preempt_schedule_common"));

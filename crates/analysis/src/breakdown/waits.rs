@@ -116,7 +116,7 @@ impl Waits {
         let way = switch_way(walk, self.stack);
         let waits_in = frames().nth(way.len());
         let is_sleep = |name: &str| {
-            OWN_SLEEPS.contains(&name)
+            OWN_SLEEPS.contains(&roles::in_source(name))
                 || roles::system_call(name) == Some(OWN_SLEEP_CALL)
                 || roles::role(name) == Some(FunctionRole::ExitToUser)
         };

@@ -6,6 +6,7 @@
 //! longer than that either, nothing can be said, and the section is left out.
 
 use super::top::{Top, TopList};
+use crate::breakdown::roles::in_source;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -103,7 +104,7 @@ fn difference(
 
 /// Compilers number the parts and clones of a function (`.isra.0`, `.part.0`), each in its own way.
 fn by_name(list: &TopList) -> BTreeMap<SectionName, Top> {
-    let plain = |name: &str| name.split_once('.').map_or(name, |(name, _)| name).to_string();
+    let plain = |name: &str| in_source(name).to_string();
     let mut found: BTreeMap<SectionName, Top> = BTreeMap::new();
     for top in &list.owners {
         let (from, to, inside) = top.name();

@@ -215,7 +215,8 @@ pub fn owned(
 /// The function, if the section ended in one in which soft interrupts leave the rest of their work for later. The
 /// instructions behind such a section may not be those that count for it.
 fn asking(function: &str) -> Option<String> {
-    let asks = roles::role(function) == Some(roles::FunctionRole::SoftIrq) || function == "rcu_do_batch";
+    let asks =
+        roles::role(function) == Some(roles::FunctionRole::SoftIrq) || roles::in_source(function) == "rcu_do_batch";
     asks.then(|| function.to_string())
 }
 

@@ -105,6 +105,7 @@ fn who_waits_for_a_page_is_not_late_by_those_who_run_meanwhile() {
 fn who_was_preempted_or_sleeps_on_its_timer_does_not_wait() {
     for own in [
         [("do_nanosleep", 9), ("schedule", 9), ("__schedule", 9)],
+        [("do_nanosleep.constprop.0", 9), ("schedule", 9), ("__schedule", 9)],
         [("down_read", 9), ("preempt_schedule", 9), ("__schedule", 9)],
         [("exit_to_user_mode_loop", 9), ("schedule", 9), ("__schedule", 9)],
     ] {
