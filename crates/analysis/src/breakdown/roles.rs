@@ -426,6 +426,7 @@ pub(crate) fn system_call(name: &str) -> Option<&str> {
         ("sendfile64", "sendfile"),
         ("ni_syscall", "syscall"),
     ];
+    let name = in_source(name);
     let call = [
         "__x64_sys_",
         "__ia32_sys_",
@@ -436,7 +437,7 @@ pub(crate) fn system_call(name: &str) -> Option<&str> {
         "ksys_",
     ]
     .iter()
-    .find_map(|start| in_source(name).strip_prefix(start))?;
+    .find_map(|start| name.strip_prefix(start))?;
     Some(
         RENAMED
             .iter()

@@ -38,6 +38,7 @@ use std::num::NonZeroUsize;
 use worstcase_base::progress::{CountedWork, Progress};
 use worstcase_contract::probe::SampleBegin;
 use worstcase_contract::{Nanos, Probe};
+use worstcase_lab::execution::Execution;
 use worstcase_lab::replay::Counted;
 use worstcase_plan::VirtualMachine;
 use worstcase_results::record::{Quantity, Record, Run, RunError, SampleRow, Venue, parallel};
@@ -403,20 +404,26 @@ fn tell(
     rows: &[(usize, SampleRow)],
     counted: Counted,
 ) -> Result<(Vec<Explanation>, Box<dyn SourceLines>), ExplainError> {
-    let Replayed {
-        executions,
-        symbols,
-        lines,
-    } = ready.replay(rows, counted)?;
-    let explanation = executions.iter().zip(rows).map(|(execution, (_, row))| {
+    let (executions, mut replayed) = ready.replay(rows, counted)?;
+    let one = |execution: &Execution, replayed: &Replayed, row: &SampleRow| {
         let sample = sample(record, row.index, row.latency, since(record, row));
-        crate::breakdown::tell(execution, &symbols, &*lines, sample, around).map_err(|source| ExplainError::Breakdown {
+        let told = crate::breakdown::tell(execution, replayed.symbols(), &*replayed.lines, sample, around);
+        told.map_err(|source| ExplainError::Breakdown {
             cell: record.id.clone(),
             index: row.index,
             source,
         })
-    });
-    Ok((explanation.collect::<Result<_, _>>()?, lines))
+    };
+    let mut explanations = Vec::new();
+    for (execution, (place, row)) in executions.iter().zip(rows) {
+        let mut told = one(execution, &replayed, row)?;
+        if told.walk.begins_with_interrupts_off(execution.due.0) {
+            let longer = replayed.with_all_before(*place)?;
+            told = one(&longer, &replayed, row)?;
+        }
+        explanations.push(told);
+    }
+    Ok((explanations, replayed.lines))
 }
 
 fn around(record: &Record, records: &[Record]) -> LabSurroundings {

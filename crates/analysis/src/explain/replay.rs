@@ -1,7 +1,6 @@
 //! From a record back to the machine that gave it, and its replay.
 
 use super::error::ExplainError;
-use crate::breakdown::frames::begins_with_interrupts_off;
 use crate::breakdown::lines::SourceLines;
 use crate::cycle::{self, CycleBreakdown, CycleSubject};
 use crate::debuginfo::LineOrigin;
@@ -39,14 +38,26 @@ pub struct ReplayMeans<'a> {
     pub options: &'a ResolveOptions<'a>,
 }
 
-/// The data from which a cell's breakdowns are made.
-pub(crate) struct Replayed {
-    /// The execution around each sample.
-    pub(crate) executions: Vec<Execution>,
-    /// Names of code.
-    pub(crate) symbols: Symbols,
+/// A cell that was replayed, and can be once more.
+pub(crate) struct Replayed<'a> {
     /// Lines of source code.
     pub(crate) lines: Box<dyn SourceLines>,
+    again: RepeatableCell,
+    cache: &'a Cache,
+    counted: Counted,
+}
+
+impl Replayed<'_> {
+    /// Names of code.
+    pub(crate) fn symbols(&self) -> &Symbols {
+        self.again.symbols()
+    }
+
+    /// The execution around the sample at this place in the record, from the sample before it on, if that is not too far away.
+    pub(crate) fn with_all_before(&mut self, place: usize) -> Result<Execution, ExplainError> {
+        let again = self.again.replay(self.cache, &[place], LONGEST_LEAD, self.counted)?;
+        Ok(again.into_iter().next().expect("one for each sample"))
+    }
 }
 
 /// Gives what `find` finds in a record's replay; kept in the cache, so that the subject is not made again to be asked once more.
@@ -208,24 +219,24 @@ impl<'a> PreparedReplay<'a> {
         ))
     }
 
-    /// Runs the cell again, for these samples (place in the record, row).
-    pub(crate) fn replay(mut self, rows: &[(usize, SampleRow)], counted: Counted) -> Result<Replayed, ExplainError> {
+    /// Runs the cell again, and gives what ran around each of these samples (place in the record, row).
+    pub(crate) fn replay(
+        mut self,
+        rows: &[(usize, SampleRow)],
+        counted: Counted,
+    ) -> Result<(Vec<Execution>, Replayed<'a>), ExplainError> {
         let cache = self.cache();
         let origin = LineOrigin::of(self.record, &self.again, &self.additions, self.means.debug_info, cache)?;
         // A file that does not fit is told before the replay, which takes long.
         let kernel = origin.kernel(&self.again)?;
         let places: Vec<usize> = rows.iter().map(|(place, _)| *place).collect();
-        let mut executions = self.again.replay(cache, &places, LEAD, counted)?;
-        for (execution, place) in executions.iter_mut().zip(&places) {
-            if begins_with_interrupts_off(execution, self.again.symbols()) {
-                let longer = self.again.replay(cache, &[*place], LONGEST_LEAD, counted)?;
-                *execution = longer.into_iter().next().expect("one for each sample");
-            }
-        }
-        Ok(Replayed {
-            executions,
+        let executions = self.again.replay(cache, &places, LEAD, counted)?;
+        let replayed = Replayed {
             lines: Box::new(origin.with_modules(kernel, &self.again)),
-            symbols: self.again.into_symbols(),
-        })
+            again: self.again,
+            cache,
+            counted,
+        };
+        Ok((executions, replayed))
     }
 }

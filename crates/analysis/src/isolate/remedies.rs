@@ -4,6 +4,7 @@
 
 use super::words::{CauseText, needs};
 use super::{EntryLine, IsolatedMachine};
+use crate::breakdown::roles::in_source;
 use worstcase_host::isolate::{CpuEntries, Smis};
 
 const PRIVATE_BARRIER: &str =
@@ -167,7 +168,7 @@ pub(crate) fn remedy(told: &CauseText, chain: Option<&[String]>, on: &CpuEntries
     let is_expedited = chain.is_some_and(|chain| chain.iter().any(|name| name.contains("synchronize_rcu_expedited")));
     let barrier = BARRIERS.iter().find(|(way, _)| {
         let is_on_it = |chain: &[String]| chain.iter().any(|name| name.starts_with(way));
-        name == "ipi_mb" && chain.is_some_and(is_on_it)
+        in_source(name) == "ipi_mb" && chain.is_some_and(is_on_it)
     });
     match told.kind {
         "tick" => Some(tick(on, machine)),

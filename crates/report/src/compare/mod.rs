@@ -36,10 +36,9 @@ impl ShownComparison<'_> {
     /// The heading of a side: its runs, the subject, if a subject is compared, and the question.
     fn head(&self, which: ComparedSide) -> String {
         let [of_a, of_b] = &self.runs;
-        let (side, runs) = if which == ComparedSide::A {
-            (self.a, of_a)
-        } else {
-            (self.b, of_b)
+        let (side, runs) = match which {
+            ComparedSide::A => (self.a, of_a),
+            ComparedSide::B => (self.b, of_b),
         };
         let of = |cell: &'_ Compared| match which {
             ComparedSide::A => cell.pair.a.clone(),

@@ -1,5 +1,4 @@
 use crate::breakdown::build::{Explanation, LabSurroundings, tell};
-use crate::breakdown::frames::begins_with_interrupts_off;
 use crate::breakdown::spans::Mechanism;
 use crate::breakdown::testing::{SyntheticMachine, USER, sample};
 use worstcase_lab::execution::{Execution, Symbols};
@@ -167,9 +166,9 @@ fn due_with_interrupts_off(is_cut: bool) -> (Execution, Symbols) {
 fn who_finds_interrupts_off_did_not_switch_them_off() {
     for is_cut in [false, true] {
         let (execution, symbols) = due_with_interrupts_off(is_cut);
-        assert_eq!(begins_with_interrupts_off(&execution, &symbols), is_cut);
         let sample = sample("full", execution.latency.0);
         let told = tell(&execution, &symbols, &(), sample, &LabSurroundings::default()).unwrap();
+        assert_eq!(told.walk.begins_with_interrupts_off(execution.due.0), is_cut);
         let cause = told.breakdown.cause();
         assert_eq!(cause.mechanism, Mechanism::InterruptsOff, "{}", cause.sentence);
         assert_eq!(

@@ -129,27 +129,24 @@ pub(crate) fn walk_with_names(execution: &Execution, names: &CodeNames, user: &[
     walker(revealed).run().finish()
 }
 
-/// Whether a window begins in a stretch without interrupts, or what may be one, that goes on when the sample is due: nothing in it
-/// tells how that began.
-pub fn begins_with_interrupts_off(execution: &Execution, symbols: &Symbols) -> bool {
-    let walk = walk(execution, symbols);
-    let due = execution.due.0;
-    walk.at(due).is_some_and(|at| at.irqs != Some(true)) && !walk.shows_interrupts_on(due)
-}
-
 impl WindowWalk {
+    /// Whether the window begins in a stretch without interrupts, or what may be one, that goes on at an instruction: nothing in it
+    /// tells how that began.
+    pub(crate) fn begins_with_interrupts_off(&self, until: u64) -> bool {
+        self.at(until).is_some_and(|at| at.irqs != Some(true)) && !self.shows_interrupts_on(until)
+    }
+
     /// Whether anything before an instruction shows that interrupts were on: user code, an interrupt, or that they are switched on.
     /// That they are switched off does not: that is done where they are off, too.
-    pub(crate) fn shows_interrupts_on(&self, before: u64) -> bool {
+    fn shows_interrupts_on(&self, before: u64) -> bool {
         let kind = |stack| self.stacks.frame(stack).kind;
         let tells = |mark: &FrameMark| match mark.what {
             FrameEvent::IrqsOn => true,
             FrameEvent::IrqsOff => matches!(kind(mark.stack), FrameKind::Interrupt | FrameKind::Syscall),
             FrameEvent::Enter(_) | FrameEvent::PreemptOn => false,
         };
-        let mut marks = self.marks.iter().take_while(|mark| mark.count < before);
-        let mut intervals = self.intervals.iter().take_while(|i| i.start < before);
-        marks.any(tells) || intervals.any(|i| kind(i.stack) == FrameKind::User)
+        self.marks_within(0, before).iter().any(tells)
+            || self.within(0, before).any(|i| kind(i.stack) == FrameKind::User)
     }
 
     /// What last switched interrupts off, at an instruction or before it, unless they may have been off then.
